@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::spmd::{Job, STARTS};
+use crate::spmd::{Job, STARTS, Start};
 
 /// The ports at which processes listen.
 fn listening(processes: &[u32]) -> Vec<u16> {
@@ -53,39 +53,41 @@ fn visit(port: u16, turn: usize, kept: &mut Vec<TcpStream>) {
     kept.drain(..kept.len().saturating_sub(150));
 }
 
+/// A job that strangers visit while it starts and while it runs. Returns how many visits there were, and at how many ports.
+fn visited(start: Start) -> (usize, usize) {
+    let mut job = Job::start(start, 4, "late 0.7 1.0", &[]);
+    let over = Arc::new(AtomicBool::new(false));
+    job.until(4, "pid");
+    let processes = job.processes();
+    let visitor = thread::spawn({
+        let over = over.clone();
+        move || {
+            let (mut visits, mut seen, mut kept) = (0, HashSet::new(), Vec::new());
+            while !over.load(Ordering::SeqCst) {
+                for port in listening(&processes) {
+                    seen.insert(port);
+                    visit(port, visits, &mut kept);
+                    visits += 1;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            (visits, seen.len())
+        }
+    });
+    job.until(4, "rounds");
+    over.store(true, Ordering::SeqCst);
+    let (visits, ports) = visitor.join().unwrap();
+    let ended = job.end();
+    assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
+    println!("{start:?}: {visits} visits at {ports} ports");
+    (visits, ports)
+}
+
 #[test]
 fn strangers_on_every_port_disturb_neither_start_nor_run() {
-    let mut all = (0, 0);
     for &start in STARTS {
-        let mut job = Job::start(start, 4, "late 0.7 1.0", &[]);
-        let over = Arc::new(AtomicBool::new(false));
-        let (visits, ports) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        job.until(4, "pid");
-        let processes = job.processes();
-        let visitor = thread::spawn({
-            let (over, visits, ports) = (over.clone(), visits.clone(), ports.clone());
-            move || {
-                let (mut seen, mut kept) = (HashSet::new(), Vec::new());
-                while !over.load(Ordering::SeqCst) {
-                    for port in listening(&processes) {
-                        seen.insert(port);
-                        visit(port, visits.fetch_add(1, Ordering::SeqCst), &mut kept);
-                    }
-                    thread::sleep(Duration::from_millis(1));
-                }
-                ports.store(seen.len(), Ordering::SeqCst);
-            }
-        });
-        job.until(4, "rounds");
-        over.store(true, Ordering::SeqCst);
-        visitor.join().unwrap();
-        let ended = job.end();
-        assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
-        let (visits, ports) = (visits.load(Ordering::SeqCst), ports.load(Ordering::SeqCst));
-        println!("{start:?}: {visits} visits at {ports} ports");
-        assert!(visits >= 1, "{start:?}: no visits");
-        all = (all.0 + visits, all.1 + ports);
+        // How many come while a job lasts is the machine's business.
+        let comes = (0..10).map(|_| visited(start)).any(|(visits, ports)| visits >= 4 && ports >= 2);
+        assert!(comes, "{start:?}: hardly any visits");
     }
-    // How many come while a job lasts is the machine's business.
-    assert!(all.0 >= 8 && all.1 >= 3, "only {} visits at {} ports", all.0, all.1);
 }
