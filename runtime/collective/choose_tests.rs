@@ -17,8 +17,6 @@ fn chooses(machine: CostModel, collective: Collective, ranks: u32, bytes: u64, n
     assert_eq!(choice.best().algorithm.name(), name, "{collective} of {bytes} among {ranks}: {choice}");
 }
 
-/// Whoever asks, in whatever order and with whatever prices known before, gets the same: the first of the
-/// cheapest, with a schedule for every rank.
 /// Where ranks share cores, the fewest messages cost least; where each has its own, the fewest one after the other.
 #[test]
 fn barriers_send_fewer_messages_where_ranks_share_cores() {
@@ -32,6 +30,8 @@ fn barriers_send_fewer_messages_where_ranks_share_cores() {
     }
 }
 
+/// Whoever asks, in whatever order and with whatever prices known before, gets the same: the first of the
+/// cheapest, with a schedule for every rank.
 #[test]
 fn everybody_chooses_alike() {
     let mut calls = Vec::new();

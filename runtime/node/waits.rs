@@ -15,12 +15,12 @@ use crate::kernel::{Completion, Ready};
 ///
 /// ```
 /// let node = lathide::init()?;
-/// let reads = lathide::wait_all((0..2).map(|tag| {
-///     let read = node.initread(0, tag, vec![0u8; 1]).unwrap();
-///     node.initwrite(0, tag, vec![tag as u8]).unwrap();
-///     read
+/// // The read is not over before the write is posted.
+/// let both = lathide::wait_all((0..2).map(|at| match at {
+///     0 => node.initread(0, 1, vec![0u8; 1]).unwrap(),
+///     _ => node.initwrite(0, 1, vec![7u8]).unwrap(),
 /// }))?;
-/// assert_eq!(reads, [[0], [1]]);
+/// assert_eq!(both, [[7], [7]]);
 /// node.finalize()?;
 /// # Ok::<_, lathide::Error>(())
 /// ```

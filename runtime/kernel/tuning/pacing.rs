@@ -7,7 +7,7 @@
 //!   shaped to stand for a slow link. So a connection within a host begins as the system makes it, and is freed of pacing once it
 //!   has carried more than any shaped link would.
 //! - Between hosts that are close, in a job of several peers. These share the ports of a switch in turns: what a connection
-//!   has seen is its share of a gather or an alltoall, and it paces the messages after that by it, up to ten times too slowly.
+//!   has seen is its share of a gather or an alltoall, and it paces the messages after that by it.
 
 use std::net::TcpStream;
 use std::os::fd::AsFd;

@@ -92,9 +92,8 @@ fn ends_in_time() {
 /// Whether there is another round: LATHIDE_LAB_TEST_ROUNDS of them, until LATHIDE_LAB_TEST_SECONDS are over, if that is set.
 /// Rank 0 says so: on a slow machine a round takes long, and what happens meanwhile takes its time, whatever the machine.
 fn goes_on(node: &lathide::Node, began: Instant, round: u32) -> bool {
-    let is_time = number("LATHIDE_LAB_TEST_SECONDS") == 0
-        || began.elapsed() < Duration::from_secs(number("LATHIDE_LAB_TEST_SECONDS") as u64);
-    let goes_on = round < number("LATHIDE_LAB_TEST_ROUNDS") as u32 && is_time;
+    let (rounds, seconds) = (number("LATHIDE_LAB_TEST_ROUNDS") as u32, number("LATHIDE_LAB_TEST_SECONDS") as u64);
+    let goes_on = round < rounds && (seconds == 0 || began.elapsed() < Duration::from_secs(seconds));
     ok(node.broadcast(0, vec![u8::from(goes_on)])) == [1]
 }
 
@@ -238,7 +237,7 @@ fn a_rank_that_dies_over_lanes_is_named() {
     }
     let (text, status) = job("lanes", "LATHIDE_LAB_TEST_ROUNDS=20 LATHIDE_LAB_TEST_DIES=4", "");
     assert_ne!(status, 0, "{text}");
-    assert!(!text.contains("it hangs,") && !text.contains("lost: nothing"), "{text}");
+    assert!(!text.contains("it hangs") && !text.contains("lost: nothing"), "{text}");
     assert!(text.contains("rank 1"), "{text}");
 }
 
