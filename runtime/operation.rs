@@ -168,7 +168,7 @@ impl Collective {
     pub fn algorithms(self) -> &'static [&'static str] {
         match self {
             Collective::Allgather => &["bruck", "ring"],
-            Collective::Allreduce => &["doubling", "global", "binomial", "ring", "chain"],
+            Collective::Allreduce => &["doubling", "global", "ring", "halving", "binomial", "chain"],
             Collective::Alltoall => &["pairwise", "bruck"],
             Collective::Barrier => &["dissemination", "binomial"],
             Collective::Broadcast => &["serial", "binary", "binomial", "chain"],

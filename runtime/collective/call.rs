@@ -184,6 +184,7 @@ impl Call {
             (Collective::Allreduce, By::Chain { segment }) => allreduce::chain::schedule(rank, ranks, count, segment),
             (Collective::Allreduce, By::Doubling) => allreduce::doubling::schedule(rank, ranks, count),
             (Collective::Allreduce, By::Global) => allreduce::global::schedule(rank, ranks, count),
+            (Collective::Allreduce, By::Halving) if is_commutative => allreduce::halving::schedule(rank, ranks, count),
             (Collective::Allreduce, By::Ring) if is_commutative => allreduce::ring::schedule(rank, ranks, count),
             // Blocks go by way of others, who must know their lengths.
             (Collective::Alltoall, By::Bruck) if matches!(blocks, Blocks::Equal(_)) => {
@@ -249,9 +250,12 @@ impl Call {
         match self.collective {
             Collective::Allgather => vec![By::Bruck, By::Ring],
             Collective::Allreduce if self.is_commutative => {
-                vec![By::Doubling, By::Global, By::Binomial { segment }, By::Ring, By::Chain { segment }]
+                let segmented = [By::Binomial { segment }, By::Chain { segment }];
+                [By::Doubling, By::Global, By::Ring, By::Halving].into_iter().chain(segmented).collect()
             }
-            Collective::Allreduce => vec![By::Doubling, By::Global, By::Binomial { segment }, By::Chain { segment }],
+            Collective::Allreduce => {
+                vec![By::Doubling, By::Global, By::Binomial { segment }, By::Chain { segment }]
+            }
             Collective::Alltoall if matches!(self.blocks, Blocks::Equal(_)) => {
                 vec![By::Pairwise { window: 1 }, By::Pairwise { window: 0 }, By::Bruck]
             }

@@ -36,6 +36,7 @@ pub(crate) mod gather;
 mod operator;
 #[cfg(test)]
 mod order_tests;
+mod pairs;
 pub(crate) mod prepared;
 pub(crate) mod price;
 #[cfg(test)]

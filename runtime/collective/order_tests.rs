@@ -176,6 +176,11 @@ fn the_documented_orders() {
         let ring = around(block).into_iter().reduce(minus).unwrap();
         assert_eq!(result(all, 0, true, Algorithm::Ring, block), ring);
     }
+    // Groups (01), 2, 3, 4: those two apart first. Each group's block is one element or two.
+    let halving = minus(minus(minus(x[0], x[1]), x[3]), minus(x[2], x[4]));
+    for element in 0..5 {
+        assert_eq!(result(all, 0, true, Algorithm::Halving, element), halving);
+    }
     // Pairs: (0, 1), then groups of (01), 2, 3, 4.
     let doubling = minus(minus(minus(x[0], x[1]), x[2]), minus(x[3], x[4]));
     assert_eq!(result(all, 0, true, Algorithm::Doubling, 0), doubling);

@@ -1,5 +1,8 @@
 //! What the rendezvous knows of a job, and what it does about what it hears.
 
+mod losses;
+mod standstill;
+
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -12,28 +15,14 @@ use super::control::{Notice, Report, Snapshot};
 use super::cores::{self, Cores};
 use super::deadlock::{self, Seen, listed};
 use super::events::{Contact, Event, Input, Order, Settings};
-use super::failures::{Cause, Failures};
+use super::failures::Failures;
 use super::handshake::{self, Guest};
-use super::rank_slot::{Down, RankSlot};
-use super::redial;
+use super::rank_slot::RankSlot;
 use crate::ids::Rank;
 use crate::wire::handshake::Refusal;
 
 /// How often deadlines and the stall rule are looked at while there is something to decide.
 const TICK: Duration = Duration::from_millis(100);
-/// A process that dies shows it twice, to the launcher and by its closed connection. How long the second may take.
-const OTHER_HALF: Duration = Duration::from_millis(300);
-/// The same of a process that ended with status 0: it has finalized, as a rule, and its last word takes as long as a slow
-/// link makes it.
-const LAST_WORD: Duration = Duration::from_secs(5);
-/// After how long an undecided snapshot is worth a word to the user.
-const STANDSTILL_WORD: Duration = Duration::from_secs(10);
-/// A program may rightly wait for long again and again: so much passes between two such words.
-const WORD_PAUSE: Duration = Duration::from_secs(30);
-/// How long ranks may take to answer what they wait for.
-const ANSWER: Duration = Duration::from_millis(500);
-/// Longer than any job.
-const FOREVER: Duration = Duration::from_secs(366 * 86_400);
 
 pub(super) struct Coordinator {
     settings: Settings,
@@ -256,14 +245,6 @@ impl Coordinator {
         }
     }
 
-    /// A rank has left without finalize, for a reason that is known.
-    async fn left(&mut self, rank: Rank, why: Option<String>, blames: Option<Rank>) {
-        self.part_with(rank);
-        self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames }).await;
-        let cause = why.unwrap_or_else(|| "it left the job without finalize".into());
-        self.part(rank, cause, (true, OTHER_HALF), true).await;
-    }
-
     async fn hand_out_table(&mut self) {
         if self.table_sent || self.failed.is_some() {
             return;
@@ -295,107 +276,6 @@ impl Coordinator {
         self.emit(Event::AllJoined(Instant::now())).await;
     }
 
-    /// The launcher saw a process end. What it said last may still be on its way; its connection's end comes after it.
-    async fn ended(&mut self, rank: Rank, cause: String, in_peace: bool) {
-        let connected = self.is_current(rank, |slot| !slot.gone && slot.down.is_none());
-        let patience = if in_peace { LAST_WORD } else { OTHER_HALF };
-        self.part(rank, cause, (!connected, patience), true).await;
-    }
-
-    /// A connection ended. If its rank has not said goodbye, it may come again, or is lost; the launcher knows better why.
-    async fn closed(&mut self, rank: Rank, why: String) {
-        let Some(slot) = &mut self.slots[rank.index()] else { return };
-        if slot.gone {
-            return;
-        }
-        if slot.address.is_none() && !self.table_sent {
-            // It may not have known that it was in, and comes again. If its process has ended, the launcher says so.
-            self.slots[rank.index()] = None;
-            return;
-        }
-        let cause = match self.settings.hosts.get(rank.index()) {
-            Some(host) => format!("{host}: {why}"),
-            None => why,
-        };
-        let is_known = self.pending_failures.has(rank);
-        if let (Some(resume), false) = (slot.resume, is_known) {
-            return self.wait_for(rank, cause, resume);
-        }
-        slot.gone = true;
-        self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames: None }).await;
-        self.part(rank, cause, (!self.settings.launcher || is_known, OTHER_HALF), false).await;
-    }
-
-    /// A rank's connection was cut: it may come again for some time, unless its process has ended.
-    fn wait_for(&mut self, rank: Rank, cause: String, resume: Duration) {
-        let (Some(slot), inputs, now) = (&mut self.slots[rank.index()], self.inputs.clone(), Instant::now()) else {
-            return;
-        };
-        tracing::info!(%rank, %cause, "the connection to a rank was cut");
-        let (contact, address) = (slot.contact, slot.address);
-        let search = self.tasks.spawn(async move {
-            if let Some(address) = address {
-                redial::wait_for_end(|| address).await;
-                let _ = inputs.send(Input::Ended(rank, contact)).await;
-            }
-        });
-        let late = format!("{cause}; it did not come again for {resume:?} (LATHIDE_RESUME)");
-        slot.down = Some(Down { cause, search });
-        // What a member says may be more than a clock holds.
-        let until = now.checked_add(resume).unwrap_or(now + FOREVER);
-        self.pending_failures.add_cut(rank, late, now, until);
-    }
-
-    /// A rank that was cut has ended. The launcher, if there is one, may still say how.
-    async fn nobody_listens(&mut self, rank: Rank) {
-        let Some(RankSlot { address: Some(address), down: Some(down), .. }) = &self.slots[rank.index()] else { return };
-        let cause = format!("{}; nothing listens at {address} any more", down.cause);
-        let patience = if self.settings.launcher { OTHER_HALF } else { Duration::ZERO };
-        self.pending_failures.end_cut(rank, cause, Instant::now() + patience);
-        self.announce(Instant::now()).await;
-    }
-
-    /// A rank has gone. It is announced when all that can be known about it is, and after those that went before it:
-    /// so everybody hears of the first cause first.
-    async fn part(&mut self, rank: Rank, text: String, (is_complete, patience): (bool, Duration), is_better: bool) {
-        let index = rank.index();
-        if index >= self.lost.len() || self.seen[index].finished || self.lost[index] {
-            return;
-        }
-        let until = Instant::now() + patience;
-        self.pending_failures.add(rank, Cause { text, is_complete, until, is_better });
-        self.announce(Instant::now()).await;
-    }
-
-    async fn announce(&mut self, now: Instant) {
-        while let Some(failure) = self.pending_failures.next(now) {
-            if let Some(at) = failure.cut_at {
-                self.emit(Event::Left { rank: failure.rank, at, finalized: false, blames: None }).await;
-            }
-            self.lose(failure.rank, failure.cause).await;
-        }
-    }
-
-    async fn lose(&mut self, rank: Rank, cause: String) {
-        let index = rank.index();
-        self.lost[index] = true;
-        self.part_with(rank);
-        if self.table_sent {
-            return self.tell_all(&Notice::Lost { rank, cause });
-        }
-        let waiting: Vec<Rank> = self.ranks(|slot| slot.is_some_and(|slot| !slot.gone));
-        if waiting.is_empty() {
-            // Nobody has joined yet; whoever comes must still hear it.
-            self.failed.get_or_insert(format!("rank {rank} will not come: {cause}"));
-        } else {
-            let wait = if waiting.len() == 1 { "waits" } else { "wait" };
-            let who = listed(&waiting);
-            let has_joined = self.slots[index].as_ref().is_some_and(|slot| slot.address.is_some());
-            let when = if has_joined { "was lost before all had joined" } else { "ended before it joined" };
-            self.fail(format!("rank {rank} {when}: {cause}; {who} {wait} for it in vain")).await;
-        }
-    }
-
     async fn fail(&mut self, cause: String) {
         if self.failed.is_none() {
             self.failed = Some(cause.clone());
@@ -420,75 +300,6 @@ impl Coordinator {
             self.show().await;
         }
         self.tell_of_standstill(now).await;
-    }
-
-    /// Ranks that have stood still for long, undecided, are worth a word; once for each time they do.
-    async fn tell_of_standstill(&mut self, now: Instant) {
-        let Some(since) = self.still.iter().flatten().min().copied() else { return };
-        let is_due = self.told.is_none_or(|(told_of, at)| told_of != since && now > at + WORD_PAUSE);
-        if now > since + STANDSTILL_WORD && is_due && !self.deadlock_sent {
-            self.told = Some((since, now));
-            self.emit(Event::Stalled(deadlock::undecided(&self.seen, (now - since).as_secs_f64()))).await;
-        }
-    }
-
-    /// Asks every rank that is there what it waits for.
-    async fn ask(&mut self) {
-        if !self.table_sent {
-            let missing = self.missing();
-            let text = format!("not all ranks have joined the job: {} did not", listed(&missing));
-            return self.emit(Event::Shown(text)).await;
-        }
-        self.answers = Some((vec![None; self.slots.len()], Instant::now() + ANSWER));
-        self.tell_all(&Notice::Ask);
-        self.show_if_all_answered().await;
-    }
-
-    async fn answered(&mut self, rank: Rank, snapshot: Snapshot) {
-        if let Some((answers, _)) = &mut self.answers {
-            answers[rank.index()] = Some(snapshot);
-        }
-        self.show_if_all_answered().await;
-    }
-
-    async fn show_if_all_answered(&mut self) {
-        let Some((answers, _)) = &self.answers else { return };
-        let mut slots = answers.iter().zip(&self.slots);
-        if slots.all(|(answer, slot)| answer.is_some() || slot.as_ref().is_none_or(|slot| slot.gone)) {
-            self.show().await;
-        }
-    }
-
-    /// Shows what the ranks have answered.
-    async fn show(&mut self) {
-        let Some((answers, _)) = self.answers.take() else { return };
-        let seen = |(answer, slot): (Option<Snapshot>, &Option<RankSlot>)| {
-            let finished = slot.as_ref().is_none_or(|slot| slot.gone);
-            Seen { snapshot: answer.filter(Snapshot::waits_for_something), finished, ..Seen::default() }
-        };
-        let seen: Vec<Seen> = answers.into_iter().zip(&self.slots).map(seen).collect();
-        self.emit(Event::Shown(deadlock::state(
-            "what each rank waits for:",
-            &seen,
-            "no operation of theirs is under way",
-        )))
-        .await;
-    }
-
-    async fn judge(&mut self) {
-        // What a rank has said while it is cut off is still under way: others may be about to move by it.
-        let is_cut = self.slots.iter().flatten().any(|slot| slot.down.is_some());
-        if self.deadlock_sent || is_cut || self.lost.contains(&true) {
-            return;
-        }
-        let set = deadlock::deadlocked(&self.seen);
-        if set.is_empty() {
-            return;
-        }
-        self.deadlock_sent = true;
-        let report = deadlock::report(&set, &self.seen);
-        self.tell_all(&Notice::Deadlock { report: report.clone() });
-        self.emit(Event::Deadlock(report)).await;
     }
 
     /// The ranks that have not joined, or not any more.

@@ -14,7 +14,7 @@
 //! | `barrier` | `dissemination`, `binomial` |
 //! | `broadcast` | `serial`, `binary` (both of Stoica, Sultan and Keyes 3.1), `binomial`, `chain` (pipelined) |
 //! | `reduce` | `binary` (Stoica, Sultan and Keyes 3.2), `binomial`, `chain` |
-//! | `allreduce` | `doubling`, `global` (3.2 of the same), `binomial`, `ring` (commutative operators), `chain` |
+//! | `allreduce` | `doubling`, `global` (3.2 of the same), `binomial`, `chain`; `ring` and `halving` (commutative operators) |
 //! | `gather`, `gather_counts` | `simple`, `binomial`, `windowed` (Algorithm 1 of Tam and Wang), `granted` |
 //! | `scatter`, `scatter_counts` | `serial`, `binomial` |
 //! | `allgather`, `allgather_counts` | `bruck`, `ring` |
@@ -54,7 +54,7 @@
 //! | allreduce: `ring` | block i of the data: by rank starting at rank i, so commutative operators only |
 //! | scan and exscan: all; reduce_scatter: `pairwise` | by rank, always |
 //! | reduce_scatter: `ring` | block i: by rank starting at rank i + 1, so commutative operators only |
-//! | reduce_scatter: `halving` | rank i with i + half of the ranks first, so commutative operators only |
+//! | allreduce, reduce_scatter: `halving` | rank i with i + half of the ranks first (of a power of two of them), so commutative operators only |
 //!
 //! # Gather without incast collapse
 //!

@@ -1,3 +1,4 @@
+use super::super::authentication::keyed_hash;
 use super::super::refusal::{CODE_PURPOSE, CODE_SIZE, CODE_WRONG_PEER};
 use super::*;
 

@@ -5,4 +5,5 @@ pub(crate) mod binomial;
 pub(crate) mod chain;
 pub(crate) mod doubling;
 pub(crate) mod global;
+pub(crate) mod halving;
 pub(crate) mod ring;

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use crate::collective::blocks::Blocks;
+use crate::collective::pairs::{self, Groups, Part};
 use crate::collective::schedule::{After, Builder, Region, Schedule, Side};
 use crate::ids::Rank;
 
@@ -16,25 +17,42 @@ pub(crate) fn schedule(rank: Rank, ranks: u32, blocks: &Blocks) -> Schedule {
     let mut builder = Builder::new();
     let whole = Region::output(0, blocks.total(ranks));
     let of_ranks = |ranks: Range<u32>| whole.part(&blocks.range(ranks));
-    let groups = 1u32 << ranks.ilog2();
-    let pairs = ranks - groups;
-    let is_paired = rank.0 < 2 * pairs;
-    if is_paired && rank.0.is_multiple_of(2) {
-        let handed = builder.send(Rank(rank.0 + 1), whole, &[]);
-        builder.receive(Rank(rank.0 + 1), of_ranks(rank.0..rank.0 + 1), &[handed]);
-        return builder.finish();
+    let groups = Groups::of(ranks);
+    match groups.part(rank) {
+        Part::Guest(head) => {
+            let handed = builder.send(head, whole, &[]);
+            builder.receive(head, of_ranks(rank.0..rank.0 + 1), &[handed]);
+        }
+        Part::Head(group, guest) => {
+            let joined = pairs::take_in(&mut builder, guest, whole);
+            let region = |held: &Range<u32>| of_ranks(groups.ranks(held));
+            let (combined, _) = append(&mut builder, groups, group, region, joined);
+            if let Some(guest) = guest {
+                builder.send(guest, of_ranks(guest.0..guest.0 + 1), &[combined]);
+            }
+        }
     }
-    let mut combined: After = None;
-    if is_paired {
-        let room = builder.scratch(whole.count);
-        let received = builder.receive(Rank(rank.0 - 1), room, &[]);
-        combined = builder.combine(whole, room, Side::Left, &[received]);
-    }
-    // The ranks of the groups before this one.
-    let before = |group: u32| if group < pairs { 2 * group } else { group + pairs };
-    let head = |group: u32| Rank(before(group) + u32::from(group < pairs));
-    let group = if is_paired { rank.0 / 2 } else { rank.0 - pairs };
-    let mut held = 0..groups;
+    builder.finish()
+}
+
+/// A round: what a group has kept, what it has given to its partner, and when that had left.
+pub(in crate::collective) struct Round {
+    pub(in crate::collective) partner: Rank,
+    pub(in crate::collective) kept: Region,
+    pub(in crate::collective) given: Region,
+    pub(in crate::collective) sent: After,
+}
+
+/// The rounds of `group`, at whose end it has combined what is its own. `region`: what the blocks of some groups are; `combined`:
+/// when its contribution is. Returns when all is combined, and the rounds.
+pub(in crate::collective) fn append(
+    builder: &mut Builder,
+    groups: Groups,
+    group: u32,
+    region: impl Fn(&Range<u32>) -> Region,
+    mut combined: After,
+) -> (After, Vec<Round>) {
+    let (mut held, mut rounds) = (0..groups.count, Vec::new());
     while held.len() > 1 {
         let half = held.len() as u32 / 2;
         let middle = held.start + half;
@@ -42,18 +60,15 @@ pub(crate) fn schedule(rank: Rank, ranks: u32, blocks: &Blocks) -> Schedule {
         if group >= middle {
             std::mem::swap(&mut keeps, &mut gives);
         }
-        let region = |groups: &Range<u32>| of_ranks(before(groups.start)..before(groups.end));
         let (kept, given) = (region(&keeps), region(&gives));
         let room = builder.scratch(kept.count);
-        let received = builder.receive(head(partner), room, &[]);
-        builder.send(head(partner), given, &[combined]);
+        let received = builder.receive(groups.head(partner), room, &[]);
+        let sent = builder.send(groups.head(partner), given, &[combined]);
         let side = if partner < group { Side::Left } else { Side::Right };
         // An empty half leaves what was combined before to be waited for.
         combined = builder.combine(kept, room, side, &[received, combined]).or(combined);
+        rounds.push(Round { partner: groups.head(partner), kept, given, sent });
         held = keeps;
     }
-    if is_paired {
-        builder.send(Rank(rank.0 - 1), of_ranks(rank.0 - 1..rank.0), &[combined]);
-    }
-    builder.finish()
+    (combined, rounds)
 }

@@ -139,7 +139,12 @@ fn cut_links(reports: &[Report]) -> Vec<Value> {
 
 fn show(results: &mut Results, reports: &[Report]) {
     let size = reports.first().map_or(0, |report| report.size);
-    closing(reports, size).into_iter().for_each(|line| _ = results.text(line));
+    let mut lines = closing(reports, size);
+    // What limits the job, and what would improve it.
+    if let Some(advice) = lines.pop().filter(|advice| !advice.is_empty()) {
+        results.conclusion = format!("{} Advice: {advice}.", results.conclusion).trim().to_owned();
+    }
+    lines.into_iter().for_each(|line| _ = results.text(line));
     results.table(
         Table::of("reports")
             .title("What each rank observed of itself.")

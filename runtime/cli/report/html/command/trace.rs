@@ -5,13 +5,15 @@ use serde_json::Value;
 use crate::report::format::seconds;
 use crate::report::html::figure::Figure;
 use crate::report::html::figure::timeline::{RANKS_MAX, Timeline};
-use crate::report::html::section::{Piece, Section};
+use crate::report::html::section::{Piece, Section, list};
 use crate::report::html::table::Grid;
 use crate::report::results::{Form, Results, Table};
 
 /// The section of a trace file.
 pub(super) fn section(file: &str, trace: &Value) -> Section {
     let mut section = Section::new(file, "Timeline");
+    section.conclusion = conclusion(trace).unwrap_or_default();
+    section.meaning.clone_from(&section.conclusion);
     if let Some(all) = Timeline::of(trace) {
         if all.size() > RANKS_MAX {
             section.pieces.push(Piece::Text(format!("The first {RANKS_MAX} of {} ranks.", all.size())));
@@ -25,6 +27,18 @@ pub(super) fn section(file: &str, trace: &Value) -> Section {
     }
     section.pieces.extend(observed(trace).map(Piece::Table));
     section
+}
+
+/// How much of the communication was hidden, over all ranks.
+fn conclusion(trace: &Value) -> Option<String> {
+    let ranks = list(&trace["otherData"], "ranks");
+    let sum = |member: &str| ranks.iter().filter_map(|rank| rank[member].as_f64()).sum::<f64>();
+    let (under_way, waited_for) = (sum("under_way_s"), sum("waited_for_s"));
+    let hidden = Some((under_way - waited_for) / under_way * 100.0).filter(|hidden| hidden.is_finite())?;
+    Some(format!(
+        "Of the time in which messages were under way, {hidden:.0} % was outside of waits (all {} ranks).",
+        ranks.len()
+    ))
 }
 
 /// What the trace says of each rank.
