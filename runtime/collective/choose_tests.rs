@@ -73,7 +73,9 @@ fn sizes_decide() {
     chooses(lan, Collective::Broadcast, 64, 8, "binomial");
     chooses(lan, Collective::Broadcast, 16, 8 << 20, "chain");
     chooses(lan, Collective::Allreduce, 16, 8, "doubling");
-    chooses(lan, Collective::Allreduce, 16, 8 << 20, "ring");
+    chooses(lan, Collective::Allreduce, 16, 128 << 10, "halving");
+    // Of 15 ranks seven hand all that they have to a neighbour first.
+    chooses(lan, Collective::Allreduce, 15, 8 << 20, "ring");
     chooses(lan, Collective::Allgather, 16, 8, "bruck");
     chooses(lan, Collective::Scatter, 16, 1 << 20, "serial");
     chooses(lan, Collective::ReduceScatter, 16, 8, "halving");

@@ -10,7 +10,7 @@ use super::core::Core;
 use crate::collective::calibration::Line;
 use crate::collective::execute::{Plan, Planned, Planner, Start, Typed};
 use crate::collective::{Blocks, Call, Prepared, allgather};
-use crate::cost::Hosts;
+use crate::cost::CostModel;
 use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::operation::Operation;
@@ -84,7 +84,7 @@ impl Kernel {
     pub(super) fn exchange_observations(&self) {
         let model = self.cost_model();
         let core = self.lock();
-        let (line, delay_s, losses) = core.observations(model.hosts, model.shares_cores());
+        let (line, delay_s, losses) = core.observations(&model);
         drop(core);
         tracing::debug!(rank = %self.rank, ?line, ?delay_s, losses, "what is observed of the links");
         let cache = self.calls.cache.as_ref().filter(|_| self.calls.job.planner.lock().learnt().is_none());
@@ -110,8 +110,9 @@ impl Kernel {
 
 impl Core {
     /// What this rank has observed of its links: their usual line, TCP's delay, and how often their packets were lost so far.
-    fn observations(&self, hosts: Option<Hosts>, shares_cores: bool) -> (Line, Option<f64>, u64) {
-        let own = self.engine.rank();
+    fn observations(&self, model: &CostModel) -> (Line, Option<f64>, u64) {
+        let (own, hosts, shares_cores) = (self.engine.rank(), model.hosts, model.shares_cores());
+        let delay_s = self.half_round_trip().map(|time| time.as_secs_f64());
         // Messages within a host say nothing of the network.
         let is_far = |peer: Rank| peer != own && hosts.is_none_or(|hosts| hosts.host(peer.0) != hosts.host(own.0));
         // Threads that wait for a core make some messages late, and most where ranks share cores. Of the earliest some are too
@@ -121,7 +122,11 @@ impl Core {
             |of: usize| self.observed.as_ref().map(|observed| Line::through(&observed.links.usual(is_far, of)));
         let lines = || quantiles.iter().filter_map(|of| line_of(*of));
         let is_whole = |line: &Line| line.a_s.is_some() && line.b_s_per_byte.is_some();
-        let line = lines().find(is_whole).or_else(|| lines().next_back()).unwrap_or_default();
-        (line, self.half_round_trip().map(|time| time.as_secs_f64()), self.retransmitted())
+        let mut line = lines().find(is_whole).or_else(|| lines().next_back()).unwrap_or_default();
+        if let Some((observed_s, delay_s)) = line.a_s.zip(delay_s).filter(|_| shares_cores) {
+            // All of them may have waited. TCP's answers come without a thread, and waits for cores have a price of their own.
+            line.a_s = Some(observed_s.min(delay_s + 2.0 * model.node.fixed));
+        }
+        (line, delay_s, self.retransmitted())
     }
 }
