@@ -122,7 +122,7 @@ impl Prices {
         }
         let mut chosen = 0;
         for (index, candidate) in candidates.iter().enumerate() {
-            if candidate.seconds < candidates[chosen].seconds {
+            if self.weighed(candidate) < self.weighed(&candidates[chosen]) {
                 chosen = index;
             }
         }
@@ -156,20 +156,21 @@ impl Prices {
     /// The algorithm with the number of segments or the window that suits the call best.
     fn best_of(&mut self, sequence: Sequence, call: &Call, algorithm: Algorithm) -> Option<Candidate> {
         let algorithm = self.with_window(call, algorithm);
-        // Segments let several ranks work at once. Where cores have several ranks each, these take turns more often, too.
-        let margin = if self.machine.shares_cores() { MARGIN_CROWDED } else { 1.0 };
         let mut best: Option<Candidate> = None;
         for algorithm in segmented(call, algorithm) {
-            let seconds = self.seconds_in(sequence, call, algorithm)?;
-            let is_better = best.is_none_or(|best| {
-                let begins_to_cut = best.algorithm.segment().is_none() && algorithm.segment().is_some();
-                seconds < best.seconds * if begins_to_cut { margin } else { 1.0 }
-            });
-            if is_better {
-                best = Some(Candidate { algorithm, seconds });
+            let candidate = Candidate { algorithm, seconds: self.seconds_in(sequence, call, algorithm)? };
+            if best.is_none_or(|best| self.weighed(&candidate) < self.weighed(&best)) {
+                best = Some(candidate);
             }
         }
         best
+    }
+
+    /// What candidates are compared by. Segments let several ranks work at once; where cores have several ranks each, these take
+    /// turns more often, too.
+    fn weighed(&self, candidate: &Candidate) -> f64 {
+        let takes_turns = self.machine.shares_cores() && candidate.algorithm.segment().is_some();
+        candidate.seconds / if takes_turns { MARGIN_CROWDED } else { 1.0 }
     }
 
     /// Gathers with as many senders at once as the queue in front of the root allows.

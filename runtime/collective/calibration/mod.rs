@@ -211,10 +211,11 @@ impl Calibration {
         self.begins_at = self.calls + self.interval;
     }
 
-    /// Whether something can be decided by so many calls that took so long. Of short ones not: what they take is mostly when
-    /// threads run, and ranks that wait for nothing are far ahead.
-    pub(crate) fn is_settled(&self, calls: u64, seconds: f64) -> bool {
-        seconds > LONG_CALL_S || (calls >= SETTLED && seconds > SHORT_CALL_S)
+    /// Whether something can be decided by so many calls that took so long, and were to take `predicted_s`. Of short ones not: what they
+    /// take is mostly when threads run, the more so the more ranks take turns on each core. Ranks that wait for nothing are far ahead.
+    pub(crate) fn is_settled(&self, calls: u64, seconds: f64, predicted_s: f64, ranks_per_core: f64) -> bool {
+        let is_short = seconds < SHORT_CALL_S || (ranks_per_core > 1.0 && predicted_s < SHORT_CALL_S * ranks_per_core);
+        seconds > LONG_CALL_S || (calls >= SETTLED && !is_short)
     }
 
     /// What is known of a collective and a size.

@@ -385,6 +385,7 @@ impl Planner {
     fn decide(&mut self, key: Key, has_new_prices: bool, has_losses: bool) -> bool {
         // What the program asks for is not decided on.
         let is_free = self.overrides.of(key.0).is_none();
+        let ranks_per_core = self.cost_model().ranks_per_core;
         let Some((sequence, tries)) = self.used.get(&key).map(|used| {
             let sequence = self.sequence(&used.call);
             let may_exchange = self.may_exchange(&used.call, used.apart);
@@ -394,7 +395,9 @@ impl Planner {
         };
         let Some(calibration) = self.calibration.as_mut().filter(|_| is_free) else { return false };
         let Some(used) = self.used.get(&key) else { return false };
-        let settled = used.observed_s.filter(|seconds| calibration.is_settled(used.calls, *seconds));
+        let settled = used
+            .observed_s
+            .filter(|seconds| calibration.is_settled(used.calls, *seconds, used.choice.best().seconds, ranks_per_core));
         if settled.is_none() && !has_new_prices {
             return false;
         }
