@@ -126,6 +126,9 @@ impl Core {
         if let Some((observed_s, delay_s)) = line.a_s.zip(delay_s).filter(|_| shares_cores) {
             // All of them may have waited. TCP's answers come without a thread, and waits for cores have a price of their own.
             line.a_s = Some(observed_s.min(delay_s + 2.0 * model.node.fixed));
+            // The earliest long ones have passed at once where a network lets bursts pass. Most that waited have done so as long as short
+            // ones.
+            line.b_s_per_byte = line_of(4).and_then(|usual| usual.b_s_per_byte).or(line.b_s_per_byte);
         }
         (line, delay_s, self.retransmitted())
     }
