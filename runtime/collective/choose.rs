@@ -23,6 +23,9 @@ const SEGMENT_BYTES_MIN: u64 = 4096;
 const SIMULATED_RANKS_MAX: u32 = 64;
 /// Where ranks share cores, segments are to save more than this leaves of the time: what taking turns costs is not in the price.
 const MARGIN_CROWDED: f64 = 0.75;
+/// Among more than two rounds' ranks; measured over 1 Gbit/s: 1.5 to 2.2 (Bruck), 1.7 (doubling), 1.3 to 1.7 (halving).
+const IN_STEP_MAX: u32 = 4;
+const OUT_OF_STEP: f64 = 1.5;
 /// Schedules with more messages than this are not simulated with more segments.
 const MESSAGES_MAX: u64 = 8192;
 
@@ -195,6 +198,13 @@ impl Prices {
         }
     }
 
+    /// How many times as long bytes take where ranks share cores, and so are never in the same round: messages of two rounds meet at
+    /// a port, and the one that is waited for takes longer. Not where the partner is the same in all rounds.
+    fn out_of_step(&self, algorithm: Algorithm, ranks: u32) -> f64 {
+        let changes_partners = matches!(algorithm, Algorithm::Bruck | Algorithm::Doubling | Algorithm::Halving);
+        if self.machine.shares_cores() && changes_partners && ranks > IN_STEP_MAX { OUT_OF_STEP } else { 1.0 }
+    }
+
     /// What it costs if more bytes are sent to one rank at once than the queue in front of it holds: the transport
     /// waits for its timer (Tam and Wang 5.2).
     fn overflow(&self, call: &Call, algorithm: Algorithm) -> f64 {
@@ -239,6 +249,7 @@ impl Prices {
                     Sequence::Single => price::line(&schedules, 1.0, bytes, &self.machine)?,
                     Sequence::InARow => price::line_in_a_row(&schedules, 1.0, bytes, &self.machine)?,
                 };
+                let line = Line { per_byte: line.per_byte * self.out_of_step(algorithm, call.ranks), ..line };
                 let crowding = price::crowding(&schedules, 1.0, bytes, &self.machine);
                 let line = crowding.map_or(line, |crowding| crowding.line(line));
                 // Copies are free in a simulation.
