@@ -86,6 +86,28 @@ fn sizes_decide() {
     chooses(wide, Collective::Broadcast, 16, 8, "serial");
 }
 
+/// Four ranks on each core: few messages count, since all ranks' work adds up; bytes pass best between neighbours, since nobody is
+/// in step with others; and pieces are not worth the turns that they take.
+#[test]
+fn ranks_that_share_cores() {
+    let crowded = CostModel { ranks_per_core: 4.0, ..CostModel::of_link(20e-6, 8e-9, 5e-6) };
+    let alone = CostModel { ranks_per_core: 1.0, ..crowded };
+    for (collective, bytes, by, by_alone) in [
+        (Collective::Barrier, 0, "binomial", "dissemination"),
+        (Collective::Allgather, 16 << 10, "ring", "bruck"),
+        (Collective::Allreduce, 64 << 10, "halving", "halving"),
+        (Collective::Allreduce, 1 << 20, "ring", "halving"),
+    ] {
+        chooses(crowded, collective, 8, bytes, by);
+        chooses(alone, collective, 8, bytes, by_alone);
+    }
+    let loopback = CostModel { ranks_per_core: 4.0, ..CostModel::of_link(20e-6, 0.5e-9, 5e-6) };
+    let choice = Prices::new(loopback).choose(&Call::new(Collective::Broadcast, 8, 1 << 20, 1));
+    let seconds = |name| choice.named(name).expect("a way to broadcast").seconds;
+    assert!(seconds("chain") < seconds("binomial"), "{choice}");
+    assert_eq!(choice.best().algorithm.name(), "binomial", "{choice}");
+}
+
 /// The paper's remark (3.1): on a network that all share and that is the bottleneck, no broadcast of long messages
 /// beats the serial one; short ones go down a tree.
 #[test]

@@ -289,6 +289,20 @@ mod tests {
     }
 
     #[test]
+    fn short_calls_decide_nothing_the_less_where_ranks_share_cores() {
+        let calibration = Calibration::new();
+        let settled = |calls, seconds, predicted_s, ranks_per_core| {
+            calibration.is_settled(calls, seconds, predicted_s, ranks_per_core)
+        };
+        assert!(settled(SETTLED, 300e-6, 100e-6, 1.0));
+        assert!(!settled(SETTLED - 1, 300e-6, 300e-6, 1.0), "the first calls");
+        assert!(!settled(SETTLED, 100e-6, 300e-6, 1.0));
+        assert!(!settled(SETTLED, 1e-3, 300e-6, 4.0), "it may have waited for its turn");
+        assert!(settled(SETTLED, 1e-3, 900e-6, 4.0));
+        assert!(settled(1, 20e-3, 100e-6, 4.0), "it takes long");
+    }
+
+    #[test]
     fn a_line_changes_when_two_exchanges_say_so() {
         let mut calibration = Calibration::new();
         let mut lines = Vec::new();
