@@ -90,7 +90,7 @@ fn sizes_decide() {
 /// in step with others; and pieces are not worth the turns that they take.
 #[test]
 fn ranks_that_share_cores() {
-    let crowded = CostModel { ranks_per_core: 4.0, ..CostModel::of_link(20e-6, 8e-9, 5e-6) };
+    let crowded = CostModel { ranks_per_core: 4.0, ..CostModel::of_link(20e-6, 8e-9, 10e-6) };
     let alone = CostModel { ranks_per_core: 1.0, ..crowded };
     for (collective, bytes, by, by_alone) in [
         (Collective::Barrier, 0, "binomial", "dissemination"),
@@ -101,7 +101,7 @@ fn ranks_that_share_cores() {
         chooses(crowded, collective, 8, bytes, by);
         chooses(alone, collective, 8, bytes, by_alone);
     }
-    let loopback = CostModel { ranks_per_core: 4.0, ..CostModel::of_link(20e-6, 0.5e-9, 5e-6) };
+    let loopback = CostModel { ranks_per_core: 4.0, ..CostModel::of_link(20e-6, 0.7e-9, 5e-6) };
     let choice = Prices::new(loopback).choose(&Call::new(Collective::Broadcast, 8, 1 << 20, 1));
     let seconds = |name| choice.named(name).expect("a way to broadcast").seconds;
     assert!(seconds("chain") < seconds("binomial"), "{choice}");
