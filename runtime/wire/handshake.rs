@@ -17,9 +17,7 @@ pub use super::authentication::job_id;
 pub use super::refusal::{RENDEZVOUS, Refusal};
 use crate::config::{Config, Key};
 pub(crate) use acceptor::Acceptor;
-pub use acceptor::Authenticated;
 pub(crate) use dialer::Dialer;
-use passes::Options;
 
 /// The protocol versions this build speaks: first and last.
 pub const VERSIONS: (u16, u16) = (5, 5);
@@ -129,18 +127,6 @@ impl Party {
     fn checks(&self, purpose: Purpose) -> bool {
         self.checks && !self.encrypts && purpose.is_of_link()
     }
-
-    /// Whether the other side of a connection does with what it carries what this one does.
-    fn agrees(&self, purpose: Purpose, theirs: &Options) -> Result<(), Refusal> {
-        let ours = Options::of(self);
-        if purpose.is_of_link() && theirs.encrypts != ours.encrypts {
-            Err(Refusal::Encryption { theirs: theirs.encrypts })
-        } else if purpose.is_of_link() && theirs.checks != ours.checks {
-            Err(Refusal::Checksum { theirs: theirs.checks })
-        } else {
-            Ok(())
-        }
-    }
 }
 
 /// Whom a dialer wants to reach.
@@ -165,6 +151,21 @@ pub struct Established {
     pub incarnation: u64,
     /// The number of the next frame it expects.
     pub next_expected: u64,
+}
+
+/// A dialer that has shown that it knows the key, and whether what it wants fits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Authenticated {
+    /// Its rank, below the job's size if `fits` is `Ok`.
+    pub rank: u32,
+    /// Which lane of the link it brings; 0: the first.
+    pub lane: u8,
+    /// The number of this connection of the lane.
+    pub epoch: u32,
+    /// Its limits, its incarnation, the next frame it expects.
+    pub established: Established,
+    /// What does not fit, if anything.
+    pub fits: Result<(), Refusal>,
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::passes::{BYTE_ORDER, Fields, Hello, Options, sized, split_mac};
 use super::{
-    CHALLENGE_BYTES, Established, HELLO_BYTES, LANES_MAX, LINK, MAGIC, Nonce, OPEN, OPEN_BYTES, Party, Purpose,
-    RESPONSE_BYTES, Refusal,
+    Authenticated, CHALLENGE_BYTES, Established, HELLO_BYTES, LANES_MAX, LINK, MAGIC, Nonce, OPEN, OPEN_BYTES, Party,
+    Purpose, RESPONSE_BYTES, Refusal,
 };
 use crate::wire::authentication::{frame_seals, keyed_hash, seal, secret};
 use crate::wire::cipher::Secret;
@@ -17,21 +17,6 @@ pub(crate) struct Acceptor {
     purpose: Purpose,
     transcript: blake3::Hasher,
     hello: Option<Hello>,
-}
-
-/// A dialer that has shown that it knows the key, and whether what it wants fits.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Authenticated {
-    /// Its rank, below the job's size if `fits` is `Ok`.
-    pub rank: u32,
-    /// Which lane of the link it brings; 0: the first.
-    pub lane: u8,
-    /// The number of this connection of the lane.
-    pub epoch: u32,
-    /// Its limits, its incarnation, the next frame it expects.
-    pub established: Established,
-    /// What does not fit, if anything.
-    pub fits: Result<(), Refusal>,
 }
 
 impl Acceptor {

@@ -39,6 +39,20 @@ impl Options {
     }
 }
 
+impl Party {
+    /// Whether the other side of a connection does with what it carries what this one does.
+    pub(super) fn agrees(&self, purpose: Purpose, theirs: &Options) -> Result<(), Refusal> {
+        let ours = Options::of(self);
+        if purpose.is_of_link() && theirs.encrypts != ours.encrypts {
+            Err(Refusal::Encryption { theirs: theirs.encrypts })
+        } else if purpose.is_of_link() && theirs.checks != ours.checks {
+            Err(Refusal::Checksum { theirs: theirs.checks })
+        } else {
+            Ok(())
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Hello {
     pub(super) versions: (u16, u16),
