@@ -23,8 +23,10 @@ const SEGMENT_BYTES_MIN: u64 = 4096;
 const SIMULATED_RANKS_MAX: u32 = 64;
 /// Where ranks share cores, segments are to save more than this leaves of the time: what taking turns costs is not in the price.
 const MARGIN_CROWDED: f64 = 0.75;
-/// Among more than two rounds' ranks; measured over 1 Gbit/s: 1.5 to 2.2 (Bruck), 1.7 (doubling), 1.3 to 1.7 (halving).
+/// Up to so many ranks need two rounds, which hardly meet.
 const IN_STEP_MAX: u32 = 4;
+/// How many times as long bytes take where rounds meet; measured among 6 to 8 ranks over 1 Gbit/s: 1.5 to 2.2 (Bruck), 1.7 (doubling), 1.3
+/// to 1.7 (halving).
 const OUT_OF_STEP: f64 = 1.5;
 /// Schedules with more messages than this are not simulated with more segments.
 const MESSAGES_MAX: u64 = 8192;
@@ -43,7 +45,8 @@ pub struct Candidate {
 pub struct Choice {
     /// In a fixed order.
     pub candidates: Vec<Candidate>,
-    /// The place of the one that is taken: the cheapest, unless another is asked for by name.
+    /// The place of the one that is taken: the cheapest, unless another is asked for by name. Where ranks share cores, one with segments
+    /// is taken only if they save a quarter.
     pub chosen: usize,
 }
 
