@@ -262,6 +262,10 @@ fn medium(pairs: &[Pairs]) -> Medium {
     if worst.load.processor.is_some_and(Processor::is_bottleneck) {
         return Medium::Processor;
     }
+    // Who waits for a processor takes longer, too, but not as many times as there are pairs.
+    if worst.load.processor.is_some_and(Processor::is_others) && worst.slowdown < 1.0 + LEAST_BUSY {
+        return Medium::Unclear;
+    }
     let loads: Vec<Load> = pairs.iter().map(|one| one.load).collect();
     let blocks: Vec<(f64, f64)> = pairs.iter().map(|one| (one.a_s, one.b_s_per_byte)).collect();
     let misfit = |medium: Medium| {
@@ -353,6 +357,8 @@ const LONG_MIN: usize = 4;
 const BETTER: f64 = 0.5;
 /// Less is no contention: pairs on one machine disturb each other by as much.
 const LEAST: f64 = 0.1;
+/// The same where others keep the processors busy.
+const LEAST_BUSY: f64 = 0.5;
 /// A shared medium explains it clearly better with so many times smaller squares: half the error.
 const CLEARLY: f64 = 4.0;
 /// Ports explain a b' if they predict it with at most this error, or two of its standard errors.

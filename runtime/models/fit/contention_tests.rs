@@ -135,6 +135,19 @@ fn processors_without_time_are_no_network() {
 }
 
 #[test]
+fn where_others_compute_a_little_slower_is_not_called_shared() {
+    let of = |slower: f64, busy| {
+        let all = observed(&[1, 2], |n| (1e-4, if n > 1 { slower * B } else { B }), 0.01, 15);
+        let mut loads = loads(&[1, 2], |_| 1);
+        loads[1].processor = Some(Processor { own: 0.17, busy });
+        fit(&all, &loads).unwrap().medium
+    };
+    assert_eq!(of(1.2, 1.0), Medium::Unclear);
+    assert_eq!(of(1.2, 0.5), Medium::Shared, "there is time left");
+    assert_eq!(of(2.0, 1.0), Medium::Shared, "by as much as there are pairs");
+}
+
+#[test]
 fn what_noise_hides_is_not_called_switched() {
     let pairs = [1, 2];
     let mut all = observed(&pairs, |n| (1e-5, B * f64::from(n)), 0.01, 17);

@@ -19,9 +19,9 @@ fn number(object: &Value, member: &str) -> f64 {
 
 /// What a command prints, once it is clear what the pairs share: on a busy machine it may not be at first.
 fn clear(command: impl Fn() -> Command) -> String {
-    let tried = (0..4).map(|_| run(&mut command()).succeeded().stdout);
+    let tried = (0..8).map(|_| run(&mut command()).succeeded().stdout);
     let clear = |text: &String| json(text)["contention"]["medium"] != "unclear";
-    tried.into_iter().find(clear).expect("clear in one of four times")
+    tried.into_iter().find(clear).expect("clear in one of eight times")
 }
 
 /// `lathide link --pairs` in a lab of 20 Mbit/s with these options.

@@ -43,6 +43,11 @@ impl Processor {
     pub(super) fn is_bottleneck(self) -> bool {
         self.busy >= BUSY && self.own >= OWN
     }
+
+    /// Whether others kept the processors busy.
+    pub(super) fn is_others(self) -> bool {
+        self.busy >= BUSY && self.own < OWN
+    }
 }
 
 /// Two parameters a, b and how the time depends on them.
