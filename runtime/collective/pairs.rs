@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::schedule::{After, Builder, Region, Side};
+use super::schedule::{After, Builder, Region, Schedule, Side};
 use crate::ids::Rank;
 
 /// The groups of a number of ranks.
@@ -60,4 +60,30 @@ pub(super) fn take_in(builder: &mut Builder, guest: Option<Rank>, own: Region) -
     let room = builder.scratch(own.count);
     let received = builder.receive(guest, room, &[]);
     builder.combine(own, room, Side::Left, &[received])
+}
+
+/// The part of `rank` in a reduction of `whole` whose result everybody gets. `exchange`: what a head does of its group, once it has
+/// combined its guest's contribution; it returns when all of the result is here.
+pub(super) fn for_everybody(
+    rank: Rank,
+    ranks: u32,
+    whole: Region,
+    exchange: impl FnOnce(&mut Builder, Groups, u32, After) -> Vec<After>,
+) -> Schedule {
+    let mut builder = Builder::new();
+    let groups = Groups::of(ranks);
+    match groups.part(rank) {
+        Part::Guest(head) => {
+            let handed = builder.send(head, whole, &[]);
+            builder.receive(head, whole, &[handed]);
+        }
+        Part::Head(group, guest) => {
+            let joined = take_in(&mut builder, guest, whole);
+            let known = exchange(&mut builder, groups, group, joined);
+            if let Some(guest) = guest {
+                builder.send(guest, whole, &known);
+            }
+        }
+    }
+    builder.finish()
 }

@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 use crate::ids::Rank;
 use crate::operation::Operation;
 
+/// Of so many messages one is earlier than what counts as usual.
+const USUAL: usize = 4;
 /// The other ranks have fewer calls than this one, so one of them calls something else.
 const NO_EXCHANGE: &str = "another rank has left without calling it; do all ranks call the same?";
 
@@ -117,7 +119,7 @@ impl Core {
         let is_far = |peer: Rank| peer != own && hosts.is_none_or(|hosts| hosts.host(peer.0) != hosts.host(own.0));
         // Threads that wait for a core make some messages late, and most where ranks share cores. Of the earliest some are too
         // early, as long as the difference of the clocks is not known well.
-        let quantiles = if shares_cores { &[usize::MAX, 8, 4][..] } else { &[4] };
+        let quantiles = if shares_cores { &[usize::MAX, 8, USUAL][..] } else { &[USUAL] };
         let line_of =
             |of: usize| self.observed.as_ref().map(|observed| Line::through(&observed.links.usual(is_far, of)));
         let lines = || quantiles.iter().filter_map(|of| line_of(*of));
@@ -128,7 +130,7 @@ impl Core {
             line.a_s = Some(observed_s.min(delay_s + 2.0 * model.node.fixed));
             // The earliest long ones have passed at once where a network lets bursts pass. Most that waited have done so as long as short
             // ones.
-            line.b_s_per_byte = line_of(4).and_then(|usual| usual.b_s_per_byte).or(line.b_s_per_byte);
+            line.b_s_per_byte = line_of(USUAL).and_then(|usual| usual.b_s_per_byte).or(line.b_s_per_byte);
         }
         (line, delay_s, self.retransmitted())
     }

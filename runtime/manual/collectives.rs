@@ -117,7 +117,7 @@
 //!
 //! The expected time of an algorithm is what was observed of it. For one that was not tried it is its predicted time,
 //! times observed over predicted of the one in use. Another algorithm is taken if its expected time is lower by at least
-//! 10 %. The margin grows with each change, and with the error of the predictions, so that
+//! 10 %, or 8 % if it was not tried. The margin grows with each change, and with the error of the predictions, so that
 //! algorithms do not alternate. An algorithm that was not tried is tried, for three to ten calls, if that is expected to
 //! cost at most 2 % of the time so far, and up to 5 % where predictions are wrong. A trial is taken to cost at least twice the
 //! usual time, so there is none among the first 60 to 250 calls.

@@ -5,29 +5,16 @@
 //! even rank hands its contribution over and gets the result at the end, two messages more. Operands are combined
 //! in the order of ranks: groups are intervals, and the lower group stands on the left.
 
-use crate::collective::pairs::{self, Groups, Part};
+use crate::collective::pairs::{self, Groups};
 use crate::collective::schedule::{After, Builder, Region, Schedule, Side};
 use crate::ids::Rank;
 
 /// The part of `rank` in the reduction of `count` elements.
 pub(crate) fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
-    let mut builder = Builder::new();
     let own = Region::output(0, count);
-    let groups = Groups::of(ranks);
-    match groups.part(rank) {
-        Part::Guest(head) => {
-            let handed = builder.send(head, own, &[]);
-            builder.receive(head, own, &[handed]);
-        }
-        Part::Head(group, guest) => {
-            let joined = pairs::take_in(&mut builder, guest, own);
-            let combined = exchange(&mut builder, groups, group, own, joined);
-            if let Some(guest) = guest {
-                builder.send(guest, own, &[combined]);
-            }
-        }
-    }
-    builder.finish()
+    pairs::for_everybody(rank, ranks, own, |builder, groups, group, joined| {
+        vec![exchange(builder, groups, group, own, joined)]
+    })
 }
 
 /// The rounds among groups. Two rooms take turns, so that a round's message can come while the one before is

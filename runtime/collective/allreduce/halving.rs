@@ -9,36 +9,24 @@
 use std::ops::Range;
 
 use crate::collective::blocks::Blocks;
-use crate::collective::pairs::{self, Groups, Part};
+use crate::collective::pairs;
 use crate::collective::reduce_scatter::halving;
-use crate::collective::schedule::{Builder, Region, Schedule};
+use crate::collective::schedule::{Region, Schedule};
 use crate::ids::Rank;
 
 /// The part of `rank` in the reduction of `count` elements.
 pub(crate) fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
-    let mut builder = Builder::new();
     let whole = Region::output(0, count);
-    let groups = Groups::of(ranks);
-    match groups.part(rank) {
-        Part::Guest(head) => {
-            let handed = builder.send(head, whole, &[]);
-            builder.receive(head, whole, &[handed]);
+    pairs::for_everybody(rank, ranks, whole, |builder, groups, group, joined| {
+        let blocks = Blocks::even(count, groups.count);
+        let region = |held: &Range<u32>| whole.part(&blocks.range(held.clone()));
+        let (combined, rounds) = halving::append(builder, groups, group, region, joined);
+        let mut known = vec![combined];
+        for round in rounds.iter().rev() {
+            // The partner has combined what it was given, in whose place its result comes.
+            builder.send(round.partner, round.kept, &known);
+            known.push(builder.receive(round.partner, round.given, &[round.sent]));
         }
-        Part::Head(group, guest) => {
-            let joined = pairs::take_in(&mut builder, guest, whole);
-            let blocks = Blocks::even(count, groups.count);
-            let region = |held: &Range<u32>| whole.part(&blocks.range(held.clone()));
-            let (combined, rounds) = halving::append(&mut builder, groups, group, region, joined);
-            let mut known = vec![combined];
-            for round in rounds.iter().rev() {
-                // The partner has combined what it was given, in whose place its result comes.
-                builder.send(round.partner, round.kept, &known);
-                known.push(builder.receive(round.partner, round.given, &[round.sent]));
-            }
-            if let Some(guest) = guest {
-                builder.send(guest, whole, &known);
-            }
-        }
-    }
-    builder.finish()
+        known
+    })
 }

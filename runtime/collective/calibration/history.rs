@@ -15,7 +15,7 @@ use crate::collective::choose::{Candidate, Choice};
 /// A call that takes longer is decided by at once.
 pub(crate) const LONG_CALL_S: f64 = 10e-3;
 /// The margin by which another algorithm must be better: one that was not tried, and one that was.
-const MARGIN_UNTRIED: f64 = 0.1;
+const MARGIN_UNTRIED: f64 = 0.08;
 const MARGIN_TRIED: f64 = 0.1;
 /// What predictions that are all wrong add to it for one that was not tried.
 const MARGIN_WRONG: f64 = 0.4;

@@ -263,7 +263,7 @@ fn medium(pairs: &[Pairs]) -> Medium {
         return Medium::Processor;
     }
     // Who waits for a processor takes longer, too, but not as many times as there are pairs.
-    if worst.load.processor.is_some_and(Processor::is_others) && worst.slowdown < 1.0 + LEAST_BUSY {
+    if worst.load.processor.is_some_and(Processor::is_busy_with_others) && worst.slowdown < 1.0 + LEAST_BUSY {
         return Medium::Unclear;
     }
     let loads: Vec<Load> = pairs.iter().map(|one| one.load).collect();

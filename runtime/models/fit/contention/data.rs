@@ -44,8 +44,8 @@ impl Processor {
         self.busy >= BUSY && self.own >= OWN
     }
 
-    /// Whether others kept the processors busy.
-    pub(super) fn is_others(self) -> bool {
+    /// Whether others kept them busy.
+    pub(super) fn is_busy_with_others(self) -> bool {
         self.busy >= BUSY && self.own < OWN
     }
 }
@@ -99,7 +99,7 @@ pub enum Medium {
     Shared,
     /// Nothing: as many as were measured do not slow each other down.
     Switched,
-    /// They take longer, but not by more than noise: measure longer, or on a quiet machine.
+    /// They take longer, but not by more than noise, or busy processors, explain: measure longer, or on a quiet machine.
     Unclear,
 }
 

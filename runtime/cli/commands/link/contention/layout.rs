@@ -97,7 +97,7 @@ impl Found {
                  byte); together they reach {aggregate}"
             ),
             Medium::Unclear => {
-                "What the pairs share is unclear: they take longer, but not by more than noise".to_owned()
+                "What the pairs share is unclear: they take longer, but not by more than noise or busy processors explain".to_owned()
             }
             Medium::Port => format!(
                 "A host's port is the limit: its pairs share b_p = {} per byte, and between hosts no contention was seen (b_c \

@@ -54,3 +54,18 @@ fn observed(trace: &Value) -> Option<Grid> {
         .column("clock_error_us", "wrong by at most, us", Form::Plain);
     Grid::of(&ranks, &Results::new("lathide-trace-1", "", &trace["otherData"]))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_conclusion_is_of_all_ranks() {
+        let of = |ranks: Value| conclusion(&json!({ "otherData": { "ranks": ranks } }));
+        let two = json!([{ "under_way_s": 6.0, "waited_for_s": 1.0 }, { "under_way_s": 4.0, "waited_for_s": 3.0 }]);
+        assert!(of(two).is_some_and(|words| words.contains("60 %") && words.contains("2 ranks")));
+        assert_eq!(of(json!([])), None, "nothing was under way");
+    }
+}
