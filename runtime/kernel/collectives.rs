@@ -236,6 +236,11 @@ impl Core {
         self.collectives.take_due_of(op)
     }
 
+    /// The rank whose message a collective needs next, if it waits for one.
+    pub(super) fn next_sender(&self, whole: OpId) -> Option<Rank> {
+        self.collectives.next_sender(whole)
+    }
+
     /// Whether a collective can go on.
     pub(crate) fn has_due(&self) -> bool {
         self.collectives.has_due()

@@ -134,6 +134,11 @@ impl Completion {
         }
     }
 
+    /// Whether it is of a collective, or of an exchange.
+    pub(crate) fn is_collective(&self) -> bool {
+        self.collective.is_some()
+    }
+
     /// Whether it is a read of messages.
     pub(crate) fn is_read(&self) -> bool {
         matches!(self.operation.kind, OperationKind::Read | OperationKind::ReadAny)

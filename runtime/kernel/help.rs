@@ -82,7 +82,7 @@ impl Kernel {
     /// Drives until `condition` is met, while it owns progress.
     fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, wait: &mut LongWait) -> bool {
         let mut ready = Vec::new();
-        let peers = peers_to_poll(condition);
+        let polled = Polled::by(condition);
         let is_long =
             condition.completions().take(LOOKED_AT_MAX).any(|completion| completion.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
@@ -96,8 +96,11 @@ impl Kernel {
         }
         // What is here already ends the wait before anything is prepared for a long one.
         let is_answer = self.help.spin.is_shared() && core.has_just_sent(wait.began);
-        if !peers.is_empty() && !is_answer && !condition.is_met(&mut core) {
-            (core, _) = self.read_from(&peers, core);
+        if !is_answer && !condition.is_met(&mut core) {
+            let peers = polled.now(&core);
+            if !peers.is_empty() {
+                (core, _) = self.read_from(&peers, core);
+            }
         }
         loop {
             core = self.carry_on(core);
@@ -106,11 +109,12 @@ impl Kernel {
                 self.unlock(core);
                 return is_met;
             }
+            let polls = !is_due && !polled.now(&core).is_empty();
             self.release(core);
             self.ownership.helper_takes(&self.poller);
             // A long message may come in without a pause; the deadline holds all the same.
-            let look = || if is_over(deadline) { Look::Met } else { self.look(&peers, condition) };
-            if !is_due && !peers.is_empty() && self.help.spin.poll(is_long, has_begun, look) {
+            let look = || if is_over(deadline) { Look::Met } else { self.look(&polled, condition) };
+            if polls && self.help.spin.poll(is_long, has_begun, look) {
                 return condition.is_met_outside();
             }
             // A collective that can go on does so when the links have been looked at.
@@ -130,9 +134,11 @@ impl Kernel {
         core
     }
 
-    /// Looks once whether a message has come from `peers`, or can go on to them.
-    fn look(&self, peers: &[Rank], condition: &dyn Condition) -> Look {
-        let (mut core, count) = self.read_from(peers, self.lock_to_help());
+    /// Looks once whether a message has come from those that are `polled`, or can go on to them.
+    fn look(&self, polled: &Polled, condition: &dyn Condition) -> Look {
+        let core = self.lock_to_help();
+        let peers = polled.now(&core);
+        let (mut core, count) = self.read_from(&peers, core);
         let is_met = condition.is_met(&mut core);
         self.unlock(core);
         match count {
@@ -242,6 +248,7 @@ fn operations(condition: &dyn Condition) -> impl Iterator<Item = (OpId, Operatio
 }
 
 /// A few ranks, without memory of their own: every wait has them.
+#[derive(Clone, Copy)]
 struct Peers {
     ranks: [Rank; POLLED_MAX],
     count: usize,
@@ -250,6 +257,10 @@ struct Peers {
 impl Peers {
     fn none() -> Self {
         Peers { ranks: [Rank(0); POLLED_MAX], count: 0 }
+    }
+
+    fn one(rank: Rank) -> Self {
+        Peers { ranks: [rank; POLLED_MAX], count: 1 }
     }
 }
 
@@ -261,8 +272,28 @@ impl Deref for Peers {
     }
 }
 
-/// The ranks whose bytes would end the wait, if they are few enough to be polled one by one.
-fn peers_to_poll(condition: &dyn Condition) -> Peers {
+/// Whose sockets a wait polls.
+struct Polled {
+    /// The ranks whose bytes would end the wait, if they are few enough to be polled one by one.
+    few: Peers,
+    /// The one short collective that is waited for. Of its messages only the next is worth a look: the others are taken when it is
+    /// their turn, and their senders need no answer before.
+    collective: Option<OpId>,
+}
+
+impl Polled {
+    /// By who waits for `condition`.
+    fn by(condition: &dyn Condition) -> Self {
+        Polled { few: few_peers(condition), collective: short_collective(condition) }
+    }
+
+    /// Those to look at now.
+    fn now(&self, core: &Core) -> Peers {
+        self.collective.and_then(|whole| core.next_sender(whole)).map_or(self.few, Peers::one)
+    }
+}
+
+fn few_peers(condition: &dyn Condition) -> Peers {
     let mut peers = Peers::none();
     for &peer in condition.completions().take(LOOKED_AT_MAX).flat_map(Completion::peers) {
         if !peers.contains(&peer) {
@@ -272,6 +303,13 @@ fn peers_to_poll(condition: &dyn Condition) -> Peers {
         }
     }
     peers
+}
+
+fn short_collective(condition: &dyn Condition) -> Option<OpId> {
+    let mut all = condition.completions();
+    let (first, second) = (all.next()?, all.next());
+    let is_short = first.is_collective() && first.operation().bytes < RESTED_BYTES;
+    (is_short && second.is_none()).then_some(first.op)
 }
 
 /// Wakes a parked thread.

@@ -222,6 +222,13 @@ impl Collectives {
         !(self.steps.is_empty() && self.words.is_empty())
     }
 
+    /// The rank whose message the collective `whole` needs next, in the order of its schedule; those that others have sent
+    /// meanwhile carry it no further.
+    pub(crate) fn next_sender(&self, whole: OpId) -> Option<Rank> {
+        let reads = self.steps.values().filter(|step| step.whole == whole && step.is_read);
+        reads.min_by_key(|step| step.step).map(|step| step.peer)
+    }
+
     /// Whether there is nothing to hand on, neither ends nor failures nor traffic.
     pub(crate) fn has_nothing_to_say(&self) -> bool {
         self.ended.is_empty() && self.traffic.is_empty() && !self.has_failures()

@@ -172,6 +172,12 @@ impl Core {
         whole
     }
 
+    pub(crate) fn next_sender(&self, whole: OpId) -> Option<Rank> {
+        let mut reads = self.steps.iter().filter(|(_, relay)| relay.whole == whole && relay.stage == Stage::Reads);
+        let (step, _) = reads.next()?;
+        self.engine.posted.iter().find(|(_, _, op)| op.0 == *step).map(|&(from, _, _)| Rank(from as u32))
+    }
+
     pub(crate) fn has_due(&self) -> bool {
         !self.due.is_empty()
     }
