@@ -167,7 +167,7 @@ impl Collective {
     /// The names of the algorithms that can carry it out.
     pub fn algorithms(self) -> &'static [&'static str] {
         match self {
-            Collective::Allgather => &["bruck", "ring"],
+            Collective::Allgather => &["doubling", "bruck", "ring"],
             Collective::Allreduce => &["doubling", "global", "ring", "halving", "binomial", "chain"],
             Collective::Alltoall => &["pairwise", "bruck"],
             Collective::Barrier => &["dissemination", "binomial"],

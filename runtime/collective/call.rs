@@ -177,6 +177,7 @@ impl Call {
         let count = blocks.longest();
         Some(match (self.collective, algorithm) {
             (Collective::Allgather, By::Bruck) => allgather::bruck::schedule(rank, ranks, blocks),
+            (Collective::Allgather, By::Doubling) => allgather::doubling::schedule(rank, ranks, blocks),
             (Collective::Allgather, By::Ring) => allgather::ring::schedule(rank, ranks, blocks),
             (Collective::Allreduce, By::Binomial { segment }) => {
                 allreduce::binomial::schedule(rank, ranks, count, segment)
@@ -248,7 +249,7 @@ impl Call {
         use Algorithm as By;
         let (segment, window) = (0, self.ranks.saturating_sub(1).max(1));
         match self.collective {
-            Collective::Allgather => vec![By::Bruck, By::Ring],
+            Collective::Allgather => vec![By::Doubling, By::Bruck, By::Ring],
             Collective::Allreduce if self.is_commutative => {
                 let segmented = [By::Binomial { segment }, By::Chain { segment }];
                 [By::Doubling, By::Global, By::Ring, By::Halving].into_iter().chain(segmented).collect()

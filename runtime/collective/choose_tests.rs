@@ -76,7 +76,8 @@ fn sizes_decide() {
     chooses(lan, Collective::Allreduce, 16, 128 << 10, "halving");
     // Of 15 ranks seven hand all that they have to a neighbour first.
     chooses(lan, Collective::Allreduce, 15, 8 << 20, "ring");
-    chooses(lan, Collective::Allgather, 16, 8, "bruck");
+    chooses(lan, Collective::Allgather, 16, 8, "doubling");
+    chooses(lan, Collective::Allgather, 15, 8, "bruck");
     chooses(lan, Collective::Scatter, 16, 1 << 20, "serial");
     chooses(lan, Collective::ReduceScatter, 16, 8, "halving");
     chooses(lan, Collective::Scan, 16, 8, "doubling");
@@ -94,7 +95,7 @@ fn ranks_that_share_cores() {
     let alone = CostModel { ranks_per_core: 1.0, ..crowded };
     for (collective, bytes, by, by_alone) in [
         (Collective::Barrier, 0, "binomial", "dissemination"),
-        (Collective::Allgather, 16 << 10, "ring", "bruck"),
+        (Collective::Allgather, 16 << 10, "ring", "doubling"),
         (Collective::Allreduce, 64 << 10, "halving", "halving"),
         (Collective::Allreduce, 1 << 20, "ring", "halving"),
     ] {

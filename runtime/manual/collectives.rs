@@ -17,7 +17,7 @@
 //! | `allreduce` | `doubling`, `global` (3.2 of the same), `binomial`, `chain`; `ring` and `halving` (commutative operators) |
 //! | `gather`, `gather_counts` | `simple`, `binomial`, `windowed` (Algorithm 1 of Tam and Wang), `granted` |
 //! | `scatter`, `scatter_counts` | `serial`, `binomial` |
-//! | `allgather`, `allgather_counts` | `bruck`, `ring` |
+//! | `allgather`, `allgather_counts` | `doubling`, `bruck`, `ring` |
 //! | `alltoall` | `pairwise`, with a window of one round or of all rounds; `bruck` |
 //! | `alltoall_counts` | `pairwise`, with a window of one round or of all rounds |
 //! | `reduce_scatter`, `reduce_scatter_counts` | `halving` and `ring` (commutative operators), `pairwise` |

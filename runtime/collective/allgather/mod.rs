@@ -2,4 +2,5 @@
 //! order of ranks at the end.
 
 pub(crate) mod bruck;
+pub(crate) mod doubling;
 pub(crate) mod ring;
