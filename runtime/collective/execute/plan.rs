@@ -402,11 +402,12 @@ impl Planner {
             return false;
         }
         let mut choice = self.prices.lock().choose_in(sequence, &used.call);
+        let cheapest = choice.chosen;
         choice.chosen = place_of(&choice, Way::of(&used.choice.best().algorithm)).unwrap_or(choice.chosen);
         let history = calibration.history(key);
         let changes = match settled {
             Some(seconds) => history.observes(&choice, (seconds, used.bytes), used.calls, has_losses, tries).is_some(),
-            None => history.reprices(&choice),
+            None => history.reprices(&choice, cheapest),
         };
         let is_on_trial = history.is_on_trial();
         if changes {
