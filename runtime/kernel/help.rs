@@ -82,7 +82,7 @@ impl Kernel {
     /// Drives until `condition` is met, while it owns progress.
     fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, wait: &mut LongWait) -> bool {
         let mut ready = Vec::new();
-        let polled = Polled::by(condition);
+        let mut polled = Polled::by(condition);
         let is_long =
             condition.completions().take(LOOKED_AT_MAX).any(|completion| completion.operation().bytes >= RESTED_BYTES);
         let mut has_begun = false;
@@ -96,11 +96,9 @@ impl Kernel {
         }
         // What is here already ends the wait before anything is prepared for a long one.
         let is_answer = self.help.spin.is_shared() && core.has_just_sent(wait.began);
-        if !is_answer && !condition.is_met(&mut core) {
-            let peers = polled.now(&core);
-            if !peers.is_empty() {
-                (core, _) = self.read_from(&peers, core);
-            }
+        polled.follow(&core);
+        if !polled.now.is_empty() && !is_answer && !condition.is_met(&mut core) {
+            (core, _) = self.read_from(&polled.now, core);
         }
         loop {
             core = self.carry_on(core);
@@ -109,11 +107,12 @@ impl Kernel {
                 self.unlock(core);
                 return is_met;
             }
-            let polls = !is_due && !polled.now(&core).is_empty();
+            polled.follow(&core);
             self.release(core);
             self.ownership.helper_takes(&self.poller);
+            let polls = !is_due && !polled.now.is_empty();
             // A long message may come in without a pause; the deadline holds all the same.
-            let look = || if is_over(deadline) { Look::Met } else { self.look(&polled, condition) };
+            let look = || if is_over(deadline) { Look::Met } else { self.look(&mut polled, condition) };
             if polls && self.help.spin.poll(is_long, has_begun, look) {
                 return condition.is_met_outside();
             }
@@ -135,10 +134,11 @@ impl Kernel {
     }
 
     /// Looks once whether a message has come from those that are `polled`, or can go on to them.
-    fn look(&self, polled: &Polled, condition: &dyn Condition) -> Look {
-        let core = self.lock_to_help();
-        let peers = polled.now(&core);
-        let (mut core, count) = self.read_from(&peers, core);
+    fn look(&self, polled: &mut Polled, condition: &dyn Condition) -> Look {
+        let (mut core, count) = self.read_from(&polled.now, self.lock_to_help());
+        if count > 0 {
+            polled.follow(&core);
+        }
         let is_met = condition.is_met(&mut core);
         self.unlock(core);
         match count {
@@ -279,17 +279,22 @@ struct Polled {
     /// The one short collective that is waited for. Of its messages only the next is worth a look: the others are taken when it is
     /// their turn, and their senders need no answer before.
     collective: Option<OpId>,
+    /// Those to look at now.
+    now: Peers,
 }
 
 impl Polled {
     /// By who waits for `condition`.
     fn by(condition: &dyn Condition) -> Self {
-        Polled { few: few_peers(condition), collective: short_collective(condition) }
+        let few = few_peers(condition);
+        Polled { few, collective: short_collective(condition), now: few }
     }
 
-    /// Those to look at now.
-    fn now(&self, core: &Core) -> Peers {
-        self.collective.and_then(|whole| core.next_sender(whole)).map_or(self.few, Peers::one)
+    /// Something may have come.
+    fn follow(&mut self, core: &Core) {
+        if let Some(whole) = self.collective {
+            self.now = core.next_sender(whole).map_or(self.few, Peers::one);
+        }
     }
 }
 

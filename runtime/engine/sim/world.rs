@@ -2,6 +2,9 @@
 //!
 //! Each step moves one rank's program or one link's bytes. What the engines report is checked as it comes.
 
+mod ends;
+mod records;
+
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -12,12 +15,12 @@ use super::program::{Action, Program, Stream};
 use super::runs::Counts;
 use super::starts::Starts;
 use crate::chance::Chance;
-use crate::engine::{Arrival, Completed, Engine, LateRefusal, OpId, Outcome, Unposted, Written};
+use crate::engine::{Engine, LateRefusal, OpId, Unposted, Written};
 use crate::error::Error;
 use crate::ids::Rank;
-use crate::wire::cipher::tests::repeatable_pair;
 use crate::wire::frame::Stamp;
 use crate::wire::records::Records;
+pub(super) use records::{Kind, LANES, no_records};
 
 /// `Err`: what is wrong with the run.
 pub(super) type Verdict<T = ()> = Result<T, String>;
@@ -118,8 +121,6 @@ pub(super) struct World {
     pub(super) counts: Counts,
 }
 
-/// Lanes that a link may have, the first among them.
-pub(super) const LANES: usize = 4;
 /// Steps after which a run is given up.
 const STEPS_MAX: u64 = 3_000_000;
 
@@ -362,104 +363,6 @@ impl World {
         }
     }
 
-    /// Takes what the engine has to say.
-    pub(super) fn settle(&mut self, rank: usize) -> Verdict {
-        if let Some((peer, cause)) = self.nodes[rank].engine.poll_failed_peer() {
-            self.nodes[rank].engine.fail_lost(peer, &cause);
-        }
-        let size = self.size();
-        while let Some(path) = self.nodes[rank].engine.poll_pending() {
-            self.nodes[rank].sends[path.lane as usize * size + path.peer.index()] = true;
-        }
-        // Whoever waits is looked at again and again.
-        while self.nodes[rank].engine.poll_unblocked().is_some() {}
-        while let Some(Completed { op, outcome }) = self.nodes[rank].engine.poll_completion() {
-            self.complete(rank, op, outcome)?;
-        }
-        while let Some(refusal) = self.nodes[rank].engine.poll_refusal() {
-            self.counts.refused_late += 1;
-            self.nodes[rank].refusals.push(refusal);
-        }
-        while let Some(arrival) = self.nodes[rank].engine.poll_arrival() {
-            self.check_stamp(rank, &arrival)?;
-        }
-        self.check_memory(rank)?;
-        let Some(failure) = self.nodes[rank].engine.failure().cloned() else { return Ok(()) };
-        if !self.allowed.failures {
-            return Err(format!("rank {rank} has failed: {failure}"));
-        }
-        self.check_error(rank, &failure)?;
-        if !self.nodes[rank].said_goodbye {
-            self.counts.failures += 1;
-            return self.goodbye(rank, Some(&failure.to_string()));
-        }
-        Ok(())
-    }
-
-    /// A stamp tells of the message it came with.
-    fn check_stamp(&mut self, rank: usize, arrival: &Arrival) -> Verdict {
-        let (Some(bytes), false) = (arrival.bytes, self.allowed.damage) else { return Ok(()) };
-        // An engine that has failed reads on without looking, so the rest makes no sense.
-        if self.nodes[rank].engine.failure().is_some() {
-            return Ok(());
-        }
-        self.counts.stamps += 1;
-        let message = arrival.stamp.echo_ns.unwrap_or(-1) as usize;
-        if message >= self.program.messages.len() {
-            return Err(format!("rank {rank}: {arrival:?} is of no message"));
-        }
-        let (from, sent) = (self.stream(message).from, self.program.messages[message].bytes as u64);
-        let was = self.now().as_nanos() as u64;
-        if (Rank(from), sent) == (arrival.peer, bytes) && arrival.stamp.sent_ns <= was {
-            return Ok(());
-        }
-        Err(format!("rank {rank}: {arrival:?} is not of message {message}, {sent} bytes from rank {from}"))
-    }
-
-    fn complete(&mut self, rank: usize, op: OpId, outcome: Outcome) -> Verdict {
-        let Some(side) = self.nodes[rank].ops.remove(&op) else {
-            return Err(format!("rank {rank}: {op:?} completes, and is complete already or was never posted"));
-        };
-        let end = match outcome {
-            Outcome::Read(mut place, _) => End::Data(place.bytes_mut().to_vec()),
-            Outcome::Written(written) => {
-                let Side::Write(message) = side else { return Err(format!("{side:?} was written")) };
-                self.written.push((message, written));
-                if self.rng.once_in(2) {
-                    self.take_written()?;
-                }
-                End::Written
-            }
-            Outcome::Failed(failure) => {
-                let error = failure.error;
-                self.counts.failed += 1;
-                self.check_error(rank, &error)?;
-                End::Failed(error)
-            }
-            Outcome::Abandoned(_) => {
-                self.counts.abandoned += 1;
-                End::Abandoned
-            }
-        };
-        self.note(&[5, rank as u64, op.0, trace_of(&end)]);
-        match (side, &end) {
-            (Side::Write(message), End::Written | End::Failed(_)) => self.writes[message] = end,
-            (Side::Read(read), End::Data(_) | End::Failed(_) | End::Abandoned) => self.reads[read].end = end,
-            _ => return Err(format!("rank {rank}: {side:?} ended with {end:?}")),
-        }
-        Ok(())
-    }
-
-    /// One of the buffers that are back is taken and gone, or never taken.
-    fn take_written(&mut self) -> Verdict {
-        let at = self.rng.below(self.written.len());
-        let (message, written) = self.written.swap_remove(at);
-        if !self.rng.once_in(8) && written.take().bytes() != self.program.messages[message].payload() {
-            return Err(format!("message {message}'s buffer came back with other bytes"));
-        }
-        Ok(())
-    }
-
     pub(super) fn note(&mut self, values: &[u64]) {
         for value in values {
             self.trace = (self.trace ^ value).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
@@ -473,64 +376,5 @@ impl World {
     /// The operations of `rank` that are under way.
     pub(super) fn under_way(&self, rank: usize) -> usize {
         self.nodes[rank].ops.len()
-    }
-}
-
-pub(super) fn no_records(size: usize) -> Vec<Option<Records>> {
-    (0..size * size * LANES).map(|_| None).collect()
-}
-
-/// What records are for.
-#[derive(Clone, Copy)]
-pub(super) enum Kind {
-    Checked,
-    Encrypted,
-}
-
-impl Kind {
-    fn any(rng: &mut Chance) -> Kind {
-        rng.pick(&[Kind::Checked, Kind::Encrypted])
-    }
-
-    /// Each end of each link's records, from row to column. They end where chance will.
-    pub(super) fn all(self, size: usize, rng: &mut Chance) -> Vec<Option<Records>> {
-        let mut records = no_records(size);
-        for (one, other) in (0..size).flat_map(|one| (0..one).map(move |other| (one, other))) {
-            let (lower, higher) = self.pair(rng);
-            (records[other * size + one], records[one * size + other]) = (Some(lower), Some(higher));
-        }
-        records
-    }
-
-    /// Those of a connection's ends.
-    pub(super) fn pair(self, rng: &mut Chance) -> (Records, Records) {
-        let mut pair = match self {
-            Kind::Checked => (Records::checked(), Records::checked()),
-            Kind::Encrypted => repeatable_pair(),
-        };
-        pair.0.of_at_most(rng.pick(&RECORD_BYTES));
-        pair.1.of_at_most(rng.pick(&RECORD_BYTES));
-        let records = 1 + rng.below(50) as u64;
-        pair.0.change_keys_after(records);
-        pair.1.change_keys_after(records);
-        pair
-    }
-
-    /// What these are.
-    pub(super) fn of(records: &Records) -> Kind {
-        if records.are_encrypted() { Kind::Encrypted } else { Kind::Checked }
-    }
-}
-
-/// The longest records.
-const RECORD_BYTES: [usize; 8] = [1, 7, 15, 17, 33, 100, 500, 32 << 10];
-
-fn trace_of(end: &End) -> u64 {
-    match end {
-        End::NotPosted | End::Waiting => 0,
-        End::Data(bytes) => 1 + bytes.len() as u64,
-        End::Written => u64::MAX,
-        End::Failed(error) => error.to_string().len() as u64,
-        End::Abandoned => u64::MAX - 1,
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io::{IoSliceMut, Read};
 
-use super::{Comes, LIMITS, NOW, PEER, Talk, UNKNOWN, Victim, goes_on, message};
+use super::attacks::{Comes, Talk, UNKNOWN, message};
+use super::{LIMITS, NOW, PEER, Victim, goes_on};
 use crate::engine::{Engine, Limits};
 use crate::error::Error;
 use crate::ids::{Path, Rank};
