@@ -108,16 +108,20 @@ fn a_time_that_is_too_short_for_all_is_said_to_be() {
 #[test]
 fn the_papers_measurements_as_json() {
     let what = "--papers -n 4 --queue 8KiB --seconds 6 --json --quiet";
-    let measured = || -> Value {
-        let finished = collectives(&format!("{what} --link delay=0.2ms,rate=100mbit,shared")).succeeded();
-        serde_json::from_str(&finished.stdout).expect("one JSON object")
+    // On a busy machine what a byte takes may drown in noise, and there may be no time for some of it.
+    let measured = || -> Option<Value> {
+        let finished = collectives(&format!("{what} --link delay=0.2ms,rate=100mbit,shared"));
+        if finished.stderr.contains("drowned in noise: measure for longer") {
+            assert_eq!(finished.status, Some(1), "{finished:?}");
+            return None;
+        }
+        Some(serde_json::from_str(&finished.succeeded().stdout).expect("one JSON object"))
     };
-    // On a busy machine there may be no time for some of it.
     let has_all = |result: &Value| {
         let members = ["pairs", "gather", "packets", "broadcast", "exchange"];
         members.iter().all(|member| result[member].as_array().is_some_and(|rows| !rows.is_empty()))
     };
-    let result = (0..5).map(|_| measured()).find(has_all).expect("there is time for all once in five times");
+    let result = (0..5).filter_map(|_| measured()).find(has_all).expect("there is time for all once in five times");
     assert_eq!((&result["schema"], &result["queue_bytes"]), (&"lathide-papers-1".into(), &8192.0.into()));
     // Of each job twice two repetitions.
     assert!(number(&result, "repeats") >= 4.0, "{result}");

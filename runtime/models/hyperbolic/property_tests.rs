@@ -364,6 +364,7 @@ fn impossible_measurements_are_named() {
     let one = Block::new(10.0, 2.0).unwrap();
     let error = |pairs, a, b| Estimate::of_pairs(one, pairs, Block::new(a, b).unwrap()).unwrap_err();
     assert_eq!(error(1, 10.0, 2.0).name, "n");
+    assert!(error(4, 20.0, 0.0).to_string().contains("drowned in noise"));
     assert!(error(4, 20.0, 2.0).to_string().contains("take more pairs"));
     assert!(error(4, 20.0, 9.0).to_string().contains("longer than one after another"));
     assert_eq!(error(4, 9.0, 4.0).name, "a_c = (a'(n) - a'(1)) / (n - 1)");
