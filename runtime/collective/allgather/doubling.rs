@@ -49,9 +49,9 @@ fn exchange(
     while count < groups.count {
         let partner = groups.head(group ^ count);
         let first = group / count * count;
-        let (held, missing) = (first..first + count, (first ^ count)..(first ^ count) + count);
-        builder.send(partner, region(&held), here);
-        here.push(builder.receive(partner, region(&missing), &[]));
+        let of_partner = first ^ count;
+        builder.send(partner, region(&(first..first + count)), here);
+        here.push(builder.receive(partner, region(&(of_partner..of_partner + count)), &[]));
         count *= 2;
     }
 }

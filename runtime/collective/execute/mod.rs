@@ -49,9 +49,6 @@ use crate::error::Error;
 use crate::ids::{Rank, Tag};
 use crate::wire::frame::{Context, MatchKey};
 
-/// Of so many messages under way one is searched for at each that comes; more would cost more than a look at a socket.
-const SEARCHED_MAX: usize = 64;
-
 /// All collectives of a rank that are under way.
 pub(crate) struct Collectives {
     rank: Rank,
@@ -223,16 +220,6 @@ impl Collectives {
     /// Whether some messages are collectives' own. Where none are, [`Collectives::complete`] has nothing to take.
     pub(crate) fn awaits_messages(&self) -> bool {
         !(self.steps.is_empty() && self.words.is_empty())
-    }
-
-    /// The rank whose message the collective `whole` needs next, in the order of its schedule; those that others have sent
-    /// meanwhile carry it no further. Not told where many messages are under way.
-    pub(crate) fn next_sender(&self, whole: OpId) -> Option<Rank> {
-        if self.steps.len() > SEARCHED_MAX {
-            return None;
-        }
-        let reads = self.steps.values().filter(|step| step.whole == whole && step.is_read);
-        reads.min_by_key(|step| step.step).map(|step| step.peer)
     }
 
     /// Whether there is nothing to hand on, neither ends nor failures nor traffic.

@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use super::part::{End, Job, Part, Post};
 use super::{Collectives, Finished, Step, Traffic};
-use crate::engine::{Engine, Outcome};
+use crate::engine::{Engine, OpId, Outcome};
 use crate::error::Error;
+use crate::ids::Rank;
+
+/// The most messages under way among which the next is searched for: a search among more costs more than a look at a socket.
+const SEARCHED_MAX: usize = 64;
 
 impl Collectives {
     /// Puts a part back that has run, and posts what it has made ready.
@@ -64,5 +68,48 @@ impl Collectives {
             None if can_go_on => self.make_due(op),
             None => self.make_due_if_ended(op),
         }
+    }
+
+    /// The rank whose message the collective `whole` needs next, in the order of its schedule; those that others have sent
+    /// meanwhile carry it no further. Not told where many messages are under way.
+    pub(crate) fn next_sender(&self, whole: OpId) -> Option<Rank> {
+        if self.steps.len() > SEARCHED_MAX {
+            return None;
+        }
+        let reads = self.steps.values().filter(|step| step.whole == whole && step.is_read);
+        reads.min_by_key(|step| step.step).map(|step| step.peer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collective::execute::{Start, Typed};
+    use crate::collective::{Blocks, Prepared, allgather};
+    use crate::engine::{Completed, Limits};
+
+    /// Of eight ranks' rounds the first comes first, whichever message comes first.
+    #[test]
+    fn the_next_sender_is_that_of_the_first_round_that_is_missing() {
+        let (own, size, now) = (Rank(0), 8, Duration::ZERO);
+        let limits = Limits { window_bytes: 1 << 20, envelopes_max: 1024, fragment_bytes: 4096 };
+        let (mut engine, mut collectives) = (Engine::new(own, &vec![limits; size]), Collectives::new(own, size as u32));
+        let schedule: std::sync::Arc<Prepared> =
+            allgather::doubling::schedule(own, size as u32, &Blocks::Equal(1)).into();
+        let work = Box::new(Typed::new(&schedule, Vec::new(), vec![0u64; size], None, |_, all: Vec<u64>| all));
+        let start = Start { group: 0, schedule, signature: None, work, timed: None };
+        let whole = collectives.start(&mut engine, now, start).expect("nothing has failed");
+        assert_eq!(collectives.next_sender(whole), None, "nothing is posted");
+        let mut job = collectives.take_due().expect("it has just begun");
+        job.run(|| now);
+        collectives.put_back(&mut engine, now, job);
+        for (comes, next) in [(Rank(2), Some(Rank(1))), (Rank(1), Some(Rank(4))), (Rank(4), None)] {
+            let (&op, _) =
+                collectives.steps.iter().find(|(_, step)| step.is_read && step.peer == comes).expect("a read");
+            let outcome = Outcome::Read(Box::new(vec![0u64]), None);
+            assert!(collectives.complete(&mut engine, || now, Completed { op, outcome }).is_none(), "it is a step's");
+            assert_eq!(collectives.next_sender(whole), next, "after rank {comes}'s");
+        }
+        assert_eq!(collectives.next_sender(OpId(u64::MAX)), None, "no such collective");
     }
 }

@@ -33,8 +33,8 @@ impl Estimate {
     /// so many pairs that the network is the bottleneck.
     ///
     /// # Errors
-    /// If `pairs` is below 2; if `b'(n)` is 0, since it drowned in noise; if it is not above `b'(1)`, so that the network was not the bottleneck; if it is above
-    /// `n b'(1)`, so that `b_c` would be above `max(b, b_c)`; or if `a_c` or `a` would be negative.
+    /// If `pairs` is below 2; if `b'(n)` is 0, since it drowned in noise; if it is not above `b'(1)`, so that the network
+    /// was not the bottleneck; if it is above `n b'(1)`, so that `b_c` would be above `max(b, b_c)`; or if `a_c` or `a` would be negative.
     pub fn of_pairs(one: Block, pairs: u32, many: Block) -> Result<Self, BadParameter> {
         let n = f64::from(pairs);
         check("n", n, pairs >= 2, "at least 2 pairs, beside the measurement of one")?;
