@@ -14,7 +14,7 @@ use crate::collective::choose::Choice;
 use crate::engine::{Failure, Outcome};
 use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
-use crate::kernel::{Completion, HasCompletion, Kernel};
+use crate::kernel::{Completion, HasCompletion, Kernel, SharedCompletion};
 use crate::operation::Operation;
 
 /// A pending read into a vector. `wait` returns it, filled and cut to the length of the message. Reads into other
@@ -75,11 +75,11 @@ pub struct Handle<R, B = R> {
 // Two pointers and no more: programs keep many.
 pub(crate) struct RawHandle {
     pub(crate) kernel: Arc<Kernel>,
-    pub(crate) completion: Arc<Completion>,
+    pub(crate) completion: SharedCompletion,
 }
 
 impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
-    pub(crate) fn new(kernel: Arc<Kernel>, completion: Arc<Completion>) -> Self {
+    pub(crate) fn new(kernel: Arc<Kernel>, completion: SharedCompletion) -> Self {
         completion.opener.store(kernel.observer.opens(), Relaxed);
         Handle { raw: RawHandle { kernel, completion }, types: PhantomData }
     }

@@ -314,7 +314,9 @@ impl Link {
 
     /// What has failed is to be dropped by who holds no lock.
     pub(super) fn collect_spent(&mut self, shared: &mut Shared) {
-        shared.spent.append(&mut self.incoming.spent);
+        if !self.incoming.spent.is_empty() {
+            shared.spent.append(&mut self.incoming.spent);
+        }
     }
 
     pub(super) fn announce_output(&mut self, shared: &mut Shared) {

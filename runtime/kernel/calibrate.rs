@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 
 use super::Kernel;
 use super::cache::Cache;
-use super::completion::{Chosen, Completion, OfCollective};
+use super::completion::{Chosen, OfCollective};
 use super::core::Core;
+use super::shared::SharedCompletion;
 use crate::collective::calibration::Line;
 use crate::collective::execute::{Plan, Planned, Planner, Start, Typed};
 use crate::collective::{Blocks, Call, Prepared, allgather};
@@ -37,7 +38,7 @@ impl Kernel {
         call: &Call,
         choice: Chosen,
         make: impl FnOnce(&Plan) -> Start + Send + 'static,
-    ) -> Result<Arc<Completion>> {
+    ) -> Result<SharedCompletion> {
         self.calls.has_deferred.store(true, Ordering::Relaxed);
         let (kernel, call, chosen) = (Arc::downgrade(self), call.clone(), choice.clone());
         let begin = move || {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::completion::{Chosen, Completion, OfCollective};
 use super::core::Core;
+use super::shared::SharedCompletion;
 use super::state::asking;
 use super::team::Team;
 use super::wake::Reason;
@@ -47,7 +48,7 @@ impl Kernel {
     }
 
     /// Begins a neighbours' exchange of a team and posts its first steps; a burst of what it sends leaves at once.
-    pub(crate) fn initexchange(&self, team: &Team, operation: Operation, start: Start) -> Result<Arc<Completion>> {
+    pub(crate) fn initexchange(&self, team: &Team, operation: Operation, start: Start) -> Result<SharedCompletion> {
         let _call = self.call_collective(team)?;
         let of = OfCollective { peers: peers(&start.schedule, &team.members), choice: Chosen::default() };
         self.post_collective(operation, of, |core, now| core.start(now, start))
@@ -61,7 +62,7 @@ impl Kernel {
         operation: Operation,
         call: &Call,
         make: impl FnOnce(&Plan) -> Start + Send + 'static,
-    ) -> Result<Arc<Completion>> {
+    ) -> Result<SharedCompletion> {
         let _call = self.call_collective(team)?;
         team.check(self.rank, call.root)?;
         let choice = Chosen::default();
@@ -85,13 +86,13 @@ impl Kernel {
         operation: Operation,
         of: OfCollective,
         post: impl FnOnce(&mut Core, Duration) -> Result<OpId>,
-    ) -> Result<Arc<Completion>> {
+    ) -> Result<SharedCompletion> {
         let now = self.clock.now();
         self.ownership.program_enters(now);
         self.observer.enters(now);
         let mut core = self.lock();
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
-        let completion = Arc::new(Completion::of_collective(operation, op, of));
+        let completion = SharedCompletion::new(Completion::of_collective(operation, op, of));
         core.expect(completion.clone());
         if let Some(observed) = &mut core.observed {
             observed.regions.begins(op, regions::current(self.names.node), nanoseconds(now));

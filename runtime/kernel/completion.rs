@@ -149,6 +149,11 @@ impl Completion {
         self.collective.as_ref()?.choice.get()
     }
 
+    /// Whether the handle has taken the outcome, and no list of ranks or choice is left.
+    pub(super) fn holds_nothing(&mut self) -> bool {
+        *self.is_taken.get_mut() && self.collective.is_none() && self.anyone.is_none()
+    }
+
     /// Whether an outcome is there, or was.
     pub(crate) fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Acquire)

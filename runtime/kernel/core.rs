@@ -25,6 +25,7 @@ use super::completion::Completion;
 use super::down::{Down, Standstill};
 use super::observed::Observed;
 use super::poller::{Poller, Ready};
+use super::shared::SharedCompletion;
 use super::wake::TaskWake;
 use crate::collective::execute::Collectives;
 use crate::controllers::Disabled;
@@ -55,10 +56,10 @@ pub(crate) struct Core {
     sockets: Sockets,
     poller: Arc<Poller>,
     pub(super) clock: Clock,
-    completions: HashMap<OpId, Arc<Completion>>,
+    completions: HashMap<OpId, SharedCompletion>,
     /// The operation that is being posted, until it has ended or is to be ended by others.
-    posted: Option<Arc<Completion>>,
-    recent: VecDeque<(OpId, Arc<Completion>)>,
+    posted: Option<SharedCompletion>,
+    recent: VecDeque<(OpId, SharedCompletion)>,
     /// Refusals that no handle has returned, until the program asks for them or finalizes.
     refusals: VecDeque<Error>,
     /// Who is to be woken once the lock is free.
@@ -165,13 +166,13 @@ impl Core {
     }
 
     /// Has `completion` filled when its operation completes.
-    pub(crate) fn expect(&mut self, completion: Arc<Completion>) {
+    pub(crate) fn expect(&mut self, completion: SharedCompletion) {
         self.completions.insert(completion.op, completion);
     }
 
     /// The same for one that may complete before the lock is free: it is not put into the table for nothing. Then
     /// [`Core::end_post`].
-    pub(crate) fn begin_post(&mut self, completion: Arc<Completion>) {
+    pub(crate) fn begin_post(&mut self, completion: SharedCompletion) {
         self.posted = Some(completion);
     }
 
@@ -267,7 +268,9 @@ impl Core {
 
     /// Those to be woken; call them after unlocking.
     pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {
-        self.wakers.extend(self.onlooker.take());
+        if let Some(onlooker) = self.onlooker.take() {
+            self.wakers.push(onlooker);
+        }
         std::mem::take(&mut self.wakers)
     }
 

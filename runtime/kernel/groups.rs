@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::collectives::peers;
-use super::completion::{Chosen, Completion, OfCollective};
+use super::completion::{Chosen, OfCollective};
+use super::shared::SharedCompletion;
 use super::team::Terms;
 use super::{Kernel, Team};
 use crate::collective::execute::{Members, Start};
@@ -23,7 +24,7 @@ impl Kernel {
         operation: Operation,
         start: Start,
         (members, key): (Arc<Members>, MatchKey),
-    ) -> Result<Arc<Completion>> {
+    ) -> Result<SharedCompletion> {
         let of = OfCollective { peers: peers(&start.schedule, &members), choice: Chosen::default() };
         self.post_collective(operation, of, |core, now| {
             core.collectives.found(&mut core.engine, now, start, (members, key))

@@ -31,6 +31,7 @@ mod ready;
 mod ready_tests;
 #[cfg(test)]
 mod schedules;
+mod shared;
 mod state;
 mod sync;
 mod task;
@@ -73,6 +74,7 @@ use observed::Observed;
 use ownership::Ownership;
 use poller::Poller;
 pub(crate) use ready::Ready;
+pub(crate) use shared::SharedCompletion;
 pub(crate) use state::Kernel;
 use state::{Calls, Names, Order, Program, Settings, Started, TaskThread};
 pub(crate) use team::Team;

@@ -1,6 +1,5 @@
 //! Posting reads and writes, and waiting for several of them.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -10,6 +9,7 @@ use super::conditions::{AnyMember, AnyOf};
 use super::core::Core;
 use super::helper::HasCompletion;
 use super::ready::Ready;
+use super::shared::SharedCompletion;
 use super::wake::Reason;
 use crate::buffer::copied::Copied;
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
@@ -73,7 +73,7 @@ impl Kernel {
         element: ElementType,
         place: Box<dyn ReceiveBuffer>,
         bytes: u64,
-    ) -> Result<Arc<Completion>, Unposted> {
+    ) -> Result<SharedCompletion, Unposted> {
         let operation = Operation::new(OperationKind::Read, self.rank, from, key.user_tag(), bytes);
         if let Err(error) = self.check_open() {
             return Err(Unposted { error, buffer: place.into_any() });
@@ -88,7 +88,7 @@ impl Kernel {
         element: ElementType,
         place: Box<dyn ReceiveBuffer>,
         bytes: u64,
-    ) -> Result<Arc<Completion>, Unposted> {
+    ) -> Result<SharedCompletion, Unposted> {
         let operation = Operation::new(OperationKind::ReadAny, self.rank, self.rank, key.user_tag(), bytes);
         if let Err(error) = self.check_open() {
             return Err(Unposted { error, buffer: place.into_any() });
@@ -103,7 +103,7 @@ impl Kernel {
         key: MatchKey,
         element: ElementType,
         source: Box<dyn SendBuffer>,
-    ) -> Result<Arc<Completion>, Unposted> {
+    ) -> Result<SharedCompletion, Unposted> {
         let bytes = source.bytes().len() as u64;
         let operation = Operation::new(OperationKind::Write, self.rank, to, key.user_tag(), bytes);
         if let Err(error) = self.check_open() {
@@ -128,7 +128,7 @@ impl Kernel {
         operation: Operation,
         key: MatchKey,
         post: impl FnOnce(&mut Core, Duration) -> Result<Posted, Unposted>,
-    ) -> Result<Arc<Completion>, Unposted> {
+    ) -> Result<SharedCompletion, Unposted> {
         let now = self.clock.now();
         self.ownership.program_enters(now);
         self.observer.enters(now);
@@ -138,7 +138,7 @@ impl Kernel {
         core.latest = now;
         let Posted { op, gathers, copied } = post(&mut core, now)
             .map_err(|unposted| Unposted { error: unposted.error.during(operation), ..unposted })?;
-        let completion = Arc::new(match operation.kind {
+        let completion = SharedCompletion::new(match operation.kind {
             OperationKind::ReadAny => Completion::of_any(operation, op, key, self.everyone.clone()),
             _ => Completion::new(operation, op, key),
         });

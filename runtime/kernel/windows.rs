@@ -1,13 +1,13 @@
 //! Windows in the kernel: how operations on them begin, and who carries out what others ask: whoever drives the engine, so
 //! the task while the program computes.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Kernel;
 use super::completion::Completion;
 use super::core::Core;
+use super::shared::SharedCompletion;
 use crate::buffer::SendBuffer;
 use crate::engine::{Completed, Engine, OpId};
 use crate::error::{Error, Result};
@@ -62,7 +62,7 @@ impl Kernel {
         request: Request,
         operands: &[u8],
         gather: Box<dyn Gather>,
-    ) -> Result<Arc<Completion>> {
+    ) -> Result<SharedCompletion> {
         self.post_window(to, request, |windows, driven| windows.begin_gather(driven, to, request, operands, gather))
     }
 
@@ -72,12 +72,12 @@ impl Kernel {
         to: Rank,
         request: Request,
         source: Box<dyn SendBuffer>,
-    ) -> Result<Arc<Completion>> {
+    ) -> Result<SharedCompletion> {
         self.post_window(to, request, |windows, driven| windows.begin_write(driven, to, request, source))
     }
 
     /// Begins to wait until all earlier requests to `to` have been carried out.
-    pub(crate) fn init_flush(&self, to: Rank, request: Request) -> Result<Arc<Completion>> {
+    pub(crate) fn init_flush(&self, to: Rank, request: Request) -> Result<SharedCompletion> {
         self.post_window(to, request, |windows, driven| windows.begin_flush(driven, to, request))
     }
 
@@ -86,7 +86,7 @@ impl Kernel {
         to: Rank,
         request: Request,
         begin: impl FnOnce(&mut Windows, (&mut Engine, Duration)) -> Result<OpId>,
-    ) -> Result<Arc<Completion>> {
+    ) -> Result<SharedCompletion> {
         if self.program.is_over.load(Ordering::Relaxed) {
             return Err(Error::Shutdown { rank: self.rank });
         }
@@ -100,7 +100,7 @@ impl Kernel {
         core.is_helped = self.help.is_held();
         let Core { engine, windows, .. } = &mut *core;
         let op = begin(windows, (engine, now)).map_err(|error| error.unnamed().during(operation))?;
-        let completion = Arc::new(Completion::new(operation, op, KEY));
+        let completion = SharedCompletion::new(Completion::new(operation, op, KEY));
         core.expect(completion.clone());
         self.send_or_leave(&mut core);
         self.unlock(core);

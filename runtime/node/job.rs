@@ -1,7 +1,5 @@
 //! The calls of a node that every program has: its rank, messages, and the end.
 
-use std::sync::Arc;
-
 use super::Node;
 use crate::buffer::{ReadBuffer, WriteBuffer};
 #[expect(unused_imports, reason = "named in documentation")]
@@ -9,7 +7,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::handle::{Handle, WriteHandle};
 use crate::ids::{Rank, Tag};
-use crate::kernel::Completion;
+use crate::kernel::SharedCompletion;
 use crate::observe::Report;
 use crate::wire::frame::MatchKey;
 
@@ -108,7 +106,7 @@ impl Node {
         self.inner.kernel.finish(None)
     }
 
-    fn post_read<B: ReadBuffer>(&self, from: Rank, key: MatchKey, buffer: B) -> Result<Arc<Completion>> {
+    fn post_read<B: ReadBuffer>(&self, from: Rank, key: MatchKey, buffer: B) -> Result<SharedCompletion> {
         self.check_element(B::TYPE, B::ELEMENT_BYTES)?;
         self.check_region(buffer.flaw())?;
         let bytes = buffer.capacity_bytes() as u64;

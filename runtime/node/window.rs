@@ -12,7 +12,7 @@ use crate::buffer::{Element, ElementType, WriteBuffer};
 use crate::error::{Error, Misuse, Result};
 use crate::handle::{Handle, WriteHandle};
 use crate::ids::Rank;
-use crate::kernel::{Completion, Kernel};
+use crate::kernel::{Kernel, SharedCompletion};
 use crate::operation::WindowCall;
 use crate::window::{Gathered, INLINE_BYTES_MAX, Memory, OwnPart, Request, Update};
 
@@ -263,7 +263,7 @@ impl<T: Element> Window<T> {
         self.handle(self.kernel().init_gather(on, request, operands, Box::new(gather)))
     }
 
-    fn handle<B: Send + 'static>(&self, posted: Result<Arc<Completion>>) -> Result<Handle<B>> {
+    fn handle<B: Send + 'static>(&self, posted: Result<SharedCompletion>) -> Result<Handle<B>> {
         Ok(Handle::new(self.kernel().clone(), self.node.noting(posted)?))
     }
 

@@ -1,11 +1,9 @@
 //! How operations end: outcomes go to their completions, refusals that no handle tells are kept.
 
-use std::sync::Arc;
-
 use super::Core;
 use crate::engine::{Completed, LateRefusal, OpId, Outcome};
 use crate::error::Error;
-use crate::kernel::completion::Completion;
+use crate::kernel::shared::SharedCompletion;
 
 /// Refusals kept until the program asks.
 const REFUSALS_MAX: usize = 64;
@@ -64,7 +62,7 @@ impl Core {
     }
 
     /// An operation is complete.
-    pub(in crate::kernel) fn end(&mut self, completion: Arc<Completion>, mut outcome: Outcome) {
+    pub(in crate::kernel) fn end(&mut self, completion: SharedCompletion, mut outcome: Outcome) {
         self.observe_end(&completion, &mut outcome);
         let is_written = matches!(outcome, Outcome::Written(_));
         let (waker, unclaimed) = completion.complete(outcome);
