@@ -106,9 +106,3 @@ pub(crate) trait HasCompletion {
     /// Where its outcome will be.
     fn completion(&self) -> &Completion;
 }
-
-impl HasCompletion for Arc<Completion> {
-    fn completion(&self) -> &Completion {
-        self
-    }
-}

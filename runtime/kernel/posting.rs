@@ -38,6 +38,12 @@ impl Posted {
     }
 }
 
+impl HasCompletion for SharedCompletion {
+    fn completion(&self) -> &Completion {
+        self
+    }
+}
+
 impl Core {
     /// Posts a write. One that `gathers` is copied, if the link is sure to take it: so whoever waits for it need not send it, and
     /// the next one can leave with it. A receiver that refuses it does so when it has left, as with any small message.

@@ -6,7 +6,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::completion::Completion;
-use super::helper::HasCompletion;
 
 /// So many are kept by each thread; a program that has more under way gets memory for them.
 const SPARE_MAX: usize = 1024;
@@ -55,12 +54,6 @@ impl Drop for SharedCompletion {
             };
             let _ = SPARE.try_with(keep);
         }
-    }
-}
-
-impl HasCompletion for SharedCompletion {
-    fn completion(&self) -> &Completion {
-        self
     }
 }
 

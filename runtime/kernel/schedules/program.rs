@@ -11,6 +11,7 @@ use super::Kernel;
 use super::completion::{Completion, OfCollective};
 use super::conditions::{AnyMember, AnyOf, Until};
 use super::epoll::Piece;
+use super::helper::HasCompletion;
 use super::machine::{self, Fault};
 use super::ready::Ready;
 use super::sync::Instant;
@@ -150,6 +151,12 @@ pub(super) fn initread(kernel: &Kernel, peer: usize, tag: u32) -> Arc<Completion
 /// Posts a write.
 pub(super) fn initwrite(kernel: &Kernel, peer: usize) -> Arc<Completion> {
     post(kernel, OperationKind::Write, peer, 0)
+}
+
+impl HasCompletion for Arc<Completion> {
+    fn completion(&self) -> &Completion {
+        self
+    }
 }
 
 fn post(kernel: &Kernel, kind: OperationKind, peer: usize, tag: u32) -> Arc<Completion> {
