@@ -17,8 +17,14 @@ impl Link {
         buffer: &mut [u8],
         read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<Result<usize, WireError>> {
+        // Where both ends write in turn, the peer may have written twice meanwhile. TCP acknowledges two short segments at once when
+        // a read has emptied the socket, with a packet of its own; if the second stays there, with what is written next.
+        let most = if self.outgoing.has_sent_short { self.parser.short_bytes() } else { None };
+        let length = buffer.len();
+        let buffer = &mut buffer[..most.map_or(length, |most| most.min(length))];
         let mut taken = self.with_parser(shared, |parser, frames| parser.receive(frames, buffer, read));
         if let Ok(Ok(count)) = taken {
+            self.outgoing.has_sent_short = false;
             self.receives(count, shared);
             taken = Ok(self.unblock(shared).map(|()| count));
         }

@@ -38,6 +38,8 @@ pub(super) struct Parser {
     pub(super) last: Option<(u64, usize)>,
     /// The length of a long message's first frame, the last time.
     first: Option<usize>,
+    /// The length of the last message, if it was a short one.
+    short: Option<usize>,
     /// What has come behind a frame that must wait for something on another lane.
     held: Vec<u8>,
 }
@@ -74,6 +76,12 @@ impl Parser {
     /// How many bytes of a head are here that is not complete.
     pub(super) fn head_begun(&self) -> usize {
         self.stage.len()
+    }
+
+    /// The bytes of the next message, if it begins with the next byte, the last one was short, and it is like that.
+    pub(super) fn short_bytes(&self) -> Option<usize> {
+        let is_between = self.stage.is_empty() && self.payload.is_none() && self.held.is_empty();
+        self.short.filter(|_| is_between).map(|length| HEAD_BYTES + length)
     }
 
     /// What had to wait need not any more: goes on with what has come behind it.
@@ -127,6 +135,7 @@ impl Parser {
         }
         self.number = number.wrapping_add(1);
         self.last = Some((message_id, length));
+        self.short = Some(length);
         self.begins_with(length, &message_header);
         Some(HEAD_BYTES + length)
     }
@@ -313,6 +322,7 @@ impl Parser {
         }
         let body = body.to_vec();
         self.stage.clear();
+        self.short = None;
         frames.head(Head { header, message_header, body })?;
         if header.kind == Kind::Data {
             let (message_id, length) = (header.message_id, header.length as usize);

@@ -106,6 +106,8 @@ pub(super) struct Outgoing {
     pub(super) express: VecDeque<Express>,
     /// Bytes sent from `express` since `bulk` had a turn.
     pub(super) express_run: usize,
+    /// A short message has left since anything was read.
+    pub(super) has_sent_short: bool,
     /// Long messages by key; the front's key has its turn.
     pub(super) bulk: VecDeque<usize>,
     /// Bytes the front's key has sent in its turn.
@@ -169,6 +171,7 @@ impl Outgoing {
             free: Vec::new(),
             express: VecDeque::new(),
             express_run: 0,
+            has_sent_short: false,
             bulk: VecDeque::new(),
             turn: 0,
             announced: BTreeMap::new(),

@@ -14,6 +14,7 @@ mod program;
 mod runs;
 mod sealed;
 pub(crate) mod starts;
+mod turns;
 mod unbound;
 mod units;
 mod world;

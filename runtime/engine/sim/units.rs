@@ -63,7 +63,7 @@ impl Pair {
         op.unwrap()
     }
 
-    fn send(&mut self, from: usize) -> Sent {
+    pub(super) fn send(&mut self, from: usize) -> Sent {
         let (wire, most) = (&mut self.wires[from], self.wire_bytes_max);
         let mut write = |slices: &[IoSlice<'_>]| {
             let before = wire.len();
@@ -87,7 +87,7 @@ impl Pair {
     }
 
     /// `rank` reads once, at most `most` bytes.
-    fn receive(&mut self, rank: usize, most: usize) -> usize {
+    pub(super) fn receive(&mut self, rank: usize, most: usize) -> usize {
         let wire = &mut self.wires[1 - rank];
         let (staged, predicted) = (&mut self.staged, &mut self.predicted);
         let mut read = |slices: &mut [IoSliceMut<'_>]| {
@@ -131,7 +131,7 @@ impl Pair {
         }
     }
 
-    fn is_done(&self, rank: usize, op: OpId) -> bool {
+    pub(super) fn is_done(&self, rank: usize, op: OpId) -> bool {
         self.done[rank].contains_key(&op)
     }
 

@@ -43,6 +43,7 @@ impl Outgoing {
         self.number = self.number.wrapping_add(1);
         self.express.pop_front();
         self.express_run += scratch.len();
+        self.has_sent_short = true;
         self.keep(&scratch[..written], None);
         if written == scratch.len() {
             self.complete(index, completions);
