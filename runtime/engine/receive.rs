@@ -252,7 +252,9 @@ impl Parser {
             if rest == 0 {
                 return Ok(());
             }
-            let Some(missing) = frames.place(plan.message_id).map(|place| place.len()) else {
+            // One whose read was given up keeps its place when it is complete: nothing was offered behind it.
+            let Some(missing) = frames.place(plan.message_id).map(|place| place.len()).filter(|&missing| missing > 0)
+            else {
                 if offered == 0 {
                     break;
                 }

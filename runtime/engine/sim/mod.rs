@@ -5,6 +5,7 @@ mod costs;
 mod cuts;
 mod faulty;
 mod flips;
+mod given_up;
 mod hostile;
 mod mutants;
 mod network;

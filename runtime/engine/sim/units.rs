@@ -14,7 +14,7 @@ use crate::operation::OperationKind;
 use crate::wire::frame::{HEADER_BYTES, MESSAGE_HEADER_BYTES, MatchKey};
 
 pub(super) const NOW: Duration = Duration::ZERO;
-const FRAGMENT: usize = 4096;
+pub(super) const FRAGMENT: usize = 4096;
 const MIB: usize = 1 << 20;
 
 /// Two engines and what is between them.
@@ -140,6 +140,11 @@ impl Pair {
             Some(Outcome::Read(place, _)) => *place.into_any().downcast().expect("the buffer that was posted"),
             _ => panic!("{op:?} is not a read that has ended; {:?}", self.engines[rank].outstanding()),
         }
+    }
+
+    /// Bytes that `from` has sent and nobody has read.
+    pub(super) fn on_the_wire(&self, from: usize) -> usize {
+        self.wires[from].len()
     }
 
     fn frames_sent(&self, rank: usize) -> u32 {
