@@ -101,6 +101,10 @@
 //! gather for its bandwidth, and paces later messages by it. The price: a long message fills the queue of a port, and a short one
 //! behind it waits there (1 Gbit/s, one queue of 1 MB: 3 instead of 1.1 ms). All other links keep the system's default.
 //!
+//! **Short messages in turn.** A rank that has sent a short message reads one short message at a time (`engine/hearing`). The peer may have
+//! sent two meanwhile; TCP acknowledges both at once, in a packet of its own, if a read takes them together. What stays in the socket is
+//! acknowledged with the next message. Where two ranks exchange 8 bytes again and again, that saves a third of all packets.
+//!
 //! `cargo bench --bench p2p` shows the effect over loopback. What single decisions gained is in
 //! `benches/results/2026-11-21-p2p.md` and `benches/results/2026-11-22-experiments.md`.
 //!
