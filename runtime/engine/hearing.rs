@@ -17,8 +17,8 @@ impl Link {
         buffer: &mut [u8],
         read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<Result<usize, WireError>> {
-        // Where both ends write in turn, the peer may have written twice meanwhile. TCP acknowledges two short segments at once when
-        // a read has emptied the socket, with a packet of its own; if the second stays there, with what is written next.
+        // Where both ends write in turn, the peer may have written twice meanwhile. If one read takes both and empties the socket, TCP
+        // acknowledges them at once, in a packet of its own. If the second stays there, what is written next acknowledges both.
         let most = if self.outgoing.has_sent_short { self.parser.short_bytes() } else { None };
         let length = buffer.len();
         let buffer = &mut buffer[..most.map_or(length, |most| most.min(length))];

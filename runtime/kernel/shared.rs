@@ -106,11 +106,15 @@ mod tests {
     }
 
     #[test]
-    fn other_threads_give_back_to_their_own() {
+    fn the_thread_that_is_the_last_uses_it() {
         let shared = new(1);
         complete(&shared);
         assert!(shared.take().is_some());
-        std::thread::spawn(move || drop(shared)).join().unwrap();
-        assert_eq!(new(2).op, OpId(2));
+        let thread = std::thread::spawn(move || {
+            let place = address(&shared);
+            drop(shared);
+            assert_eq!(address(&new(2)), place, "the thread that was the last has it");
+        });
+        thread.join().unwrap();
     }
 }

@@ -103,7 +103,8 @@
 //!
 //! **Short messages in turn.** A rank that has sent a short message reads one short message at a time (`engine/hearing`). The peer may have
 //! sent two meanwhile; TCP acknowledges both at once, in a packet of its own, if a read takes them together. What stays in the socket is
-//! acknowledged with the next message. Where two ranks exchange 8 bytes again and again, that saves a third of all packets.
+//! acknowledged with the next message. Where two ranks exchange 8 bytes again and again, that saves a third of all packets
+//! (`benches/results/2026-11-26-peers.md`).
 //!
 //! `cargo bench --bench p2p` shows the effect over loopback. What single decisions gained is in
 //! `benches/results/2026-11-21-p2p.md` and `benches/results/2026-11-22-experiments.md`.
