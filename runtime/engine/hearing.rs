@@ -10,6 +10,9 @@ use crate::error::WireError;
 use crate::ids::Rank;
 use crate::wire::frame::{ANSWER, CHARGED, FAILED, HOLDING, Kind, MessageHeader, PING, Stamp};
 
+/// Why it is there.
+const PARSER: &str = "it is missing while it runs only";
+
 impl Link {
     pub(super) fn receive(
         &mut self,
@@ -19,7 +22,7 @@ impl Link {
     ) -> io::Result<Result<usize, WireError>> {
         // Where both ends write in turn, the peer may have written twice meanwhile. If one read takes both and empties the socket, TCP
         // acknowledges them at once, in a packet of its own. If the second stays there, what is written next acknowledges both.
-        let most = if self.outgoing.has_sent_short { self.parser.short_bytes() } else { None };
+        let most = if self.outgoing.has_sent_short { self.parser().short_bytes() } else { None };
         let length = buffer.len();
         let buffer = &mut buffer[..most.map_or(length, |most| most.min(length))];
         let mut taken = self.with_parser(shared, |parser, frames| parser.receive(frames, buffer, read));
@@ -40,8 +43,9 @@ impl Link {
 
     /// So many bytes have come, and were acted on.
     fn receives(&mut self, count: usize, shared: &mut Shared) {
+        let begun = self.parser().head_begun();
         let acknowledgement = &mut self.outgoing.acknowledgement;
-        acknowledgement.receives(count, self.parser.head_begun(), shared.now);
+        acknowledgement.receives(count, begun, shared.now);
         if acknowledgement.untold() > 0 && !self.is_untold {
             self.is_untold = true;
             shared.untold.push(self.peer().into());
@@ -50,10 +54,15 @@ impl Link {
     }
 
     fn with_parser<T>(&mut self, shared: &mut Shared, run: impl FnOnce(&mut Parser, &mut Acting<'_>) -> T) -> T {
-        let mut parser = std::mem::take(&mut self.parser);
+        let mut parser = self.parser.take().expect(PARSER);
         let result = run(&mut parser, &mut Acting { link: self, shared });
-        self.parser = parser;
+        self.parser = Some(parser);
         result
+    }
+
+    /// Of the first lane, between two reads.
+    pub(super) fn parser(&self) -> &Parser {
+        self.parser.as_ref().expect(PARSER)
     }
 }
 

@@ -52,6 +52,11 @@ impl Engine {
         link.lane(path).is_some_and(waits)
     }
 
+    /// Whether lanes are wished, `path` waits, or one that waited need not any more.
+    pub(crate) fn has_lane_news(&self, path: Path) -> bool {
+        !self.shared.wishes.is_empty() || !self.shared.unblocked.is_empty() || self.waits(path)
+    }
+
     /// A lane that had to wait and may be read again.
     pub(crate) fn poll_unblocked(&mut self) -> Option<Path> {
         self.shared.unblocked.pop()

@@ -88,7 +88,8 @@ pub(super) struct Link {
     peer: Rank,
     pub(super) outgoing: Outgoing,
     pub(super) incoming: Incoming,
-    pub(super) parser: Parser,
+    /// Not here while it runs. In a box, since that is moved for each read.
+    pub(super) parser: Option<Box<Parser>>,
     pub(super) farewell: Farewell,
     /// Writes whose last bytes are in a record that the socket has not taken.
     pub(super) sealed: VecDeque<Completed>,
@@ -111,7 +112,7 @@ impl Link {
             peer,
             outgoing: Outgoing::new(fragment_bytes, theirs),
             incoming: Incoming::new(rank, peer, own),
-            parser: Parser::default(),
+            parser: Some(Box::default()),
             farewell: Farewell::default(),
             sealed: VecDeque::new(),
             sealed_since: Duration::ZERO,
@@ -297,13 +298,14 @@ impl Link {
 
     /// Bytes still to come of the message that was heard of last.
     pub(super) fn to_come(&self) -> u64 {
-        self.parser.last.and_then(|(message_id, _)| self.incoming.missing(message_id).ok()).unwrap_or(0)
+        let last = self.parser.as_ref().and_then(|parser| parser.last);
+        last.and_then(|(message_id, _)| self.incoming.missing(message_id).ok()).unwrap_or(0)
     }
 
     /// Frames sent and received.
     #[cfg(test)]
     pub(super) fn frames(&self) -> (u32, u32) {
-        (self.outgoing.number, self.parser.number)
+        (self.outgoing.number, self.parser().number)
     }
 
     /// Whether something waits to be sent, and the peer is there.
@@ -332,7 +334,9 @@ impl Link {
             self.is_pending = true;
             shared.pending.push(self.peer.into());
         }
-        self.announce_lanes(shared);
+        if !self.lanes.is_empty() {
+            self.announce_lanes(shared);
+        }
     }
 
     pub(super) fn peer(&self) -> Rank {

@@ -330,6 +330,12 @@ impl Engine {
         !self.shared.completions.is_empty()
     }
 
+    /// Whether there is something to be handed on: what has ended or failed, or has come and was not asked for.
+    pub(crate) fn has_news(&self) -> bool {
+        let is_quiet = self.shared.refusals.is_empty() && self.shared.failed_peer.is_none() && self.failure.is_none();
+        !is_quiet || self.has_completions() || self.has_strangers() || self.has_requests()
+    }
+
     /// The next stamp that has come.
     pub(crate) fn poll_arrival(&mut self) -> Option<Arrival> {
         self.shared.arrivals.pop()

@@ -254,10 +254,15 @@ impl Core {
         self.observe_traffic(Some(now));
     }
 
-    /// What is to be dropped once the lock is free.
-    pub(crate) fn take_spent(&mut self) -> Option<impl Send + use<>> {
+    /// Whether something is to be done once the lock is free: somebody is to be woken, or something dropped.
+    pub(crate) fn has_left_over(&self) -> bool {
         let has_spent = self.collectives.has_spent() || self.windows.has_spent() || self.has_unwanted();
-        has_spent.then(|| (self.collectives.take_spent(), self.windows.take_spent(), self.take_unwanted()))
+        has_spent || self.has_wakers()
+    }
+
+    /// What is to be dropped once the lock is free.
+    pub(crate) fn take_spent(&mut self) -> impl Send + use<> {
+        (self.collectives.take_spent(), self.windows.take_spent(), self.take_unwanted())
     }
 }
 

@@ -266,6 +266,11 @@ impl Core {
         has_written
     }
 
+    /// Whether [`Core::take_wakers`] has somebody to return.
+    pub(crate) fn has_wakers(&self) -> bool {
+        !self.wakers.is_empty() || self.onlooker.is_some()
+    }
+
     /// Those to be woken; call them after unlocking.
     pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {
         if let Some(onlooker) = self.onlooker.take() {
@@ -360,7 +365,9 @@ impl Core {
                 }
             }
         }
-        self.tend_lanes(path);
+        if self.engine.has_lane_news(path) {
+            self.tend_lanes(path);
+        }
         turn
     }
 

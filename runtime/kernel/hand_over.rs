@@ -39,17 +39,26 @@ impl Kernel {
         if core.is_to_tell(|| self.task_may_move() || self.help.is_held()) {
             self.wake.because(Reason::Untold);
         }
-        let wakers = core.take_wakers();
-        let spent = core.take_spent();
         // A waiter in line gets the lock, not the thread that comes back for it at once.
-        core.unlock(self.help.is_wanted());
+        let is_fair = self.help.is_wanted();
+        if !core.has_left_over() {
+            core.unlock(is_fair);
+            return;
+        }
+        let (wakers, spent) = (core.take_wakers(), core.take_spent());
+        core.unlock(is_fair);
         wake(wakers);
         drop(spent);
     }
 
     /// Carries on with the collectives that can go on, until none can or one has taken long: then the links have
     /// their turn. Their parts run while the core is not locked, but for those that are over sooner than that is done.
-    pub(super) fn carry_on<'a>(&'a self, mut core: Locked<'a>) -> Locked<'a> {
+    #[inline]
+    pub(super) fn carry_on<'a>(&'a self, core: Locked<'a>) -> Locked<'a> {
+        if core.has_due() { self.run_due(core) } else { core }
+    }
+
+    fn run_due<'a>(&'a self, mut core: Locked<'a>) -> Locked<'a> {
         while let Some(mut job) = core.take_due() {
             let is_long;
             if job.is_quick() {

@@ -47,17 +47,25 @@ impl DerefMut for Locked<'_> {
 }
 
 impl Drop for Locked<'_> {
+    #[inline]
     fn drop(&mut self) {
-        let Some(mut core) = self.core.take() else { return };
-        if std::thread::panicking() && !self.was_panicking {
-            let thread = std::thread::current();
-            let name = thread.name().unwrap_or("a thread without a name");
-            let wakers = core.break_down(&format!("{name} panicked while it moved messages; look at its output"));
-            drop(core);
-            // A second panic would end the process.
-            let _ = catch_unwind(AssertUnwindSafe(|| wake(wakers)));
+        if let Some(core) = self.core.take()
+            && std::thread::panicking()
+            && !self.was_panicking
+        {
+            break_down(core);
         }
     }
+}
+
+#[cold]
+fn break_down(mut core: MutexGuard<'_, Core>) {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("a thread without a name");
+    let wakers = core.break_down(&format!("{name} panicked while it moved messages; look at its output"));
+    drop(core);
+    // A second panic would end the process.
+    let _ = catch_unwind(AssertUnwindSafe(|| wake(wakers)));
 }
 
 /// Wakes all, also if one of them panics.

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 /// The monotonic clock: time since a moment that is the same for all processes of this boot.
+#[inline]
 pub fn monotonic() -> Duration {
     read(libc::CLOCK_MONOTONIC)
 }
@@ -14,6 +15,7 @@ pub fn real_time() -> Duration {
     read(libc::CLOCK_REALTIME)
 }
 
+#[inline]
 fn read(clock: libc::clockid_t) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a place for the answer. It fails only if there is no such clock, and every system has both.

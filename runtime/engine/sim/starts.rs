@@ -58,7 +58,8 @@ impl Engine {
         for link in &mut self.links {
             link.next_own_slot = starts.message_ids;
             link.outgoing.next_message_id = starts.message_ids;
-            (link.outgoing.number, link.parser.number) = (starts.frames, starts.frames);
+            link.outgoing.number = starts.frames;
+            link.parser.as_mut().expect("nothing is read now").number = starts.frames;
             link.outgoing.begin_at(starts.positions);
             if let Some(bound) = starts.bound {
                 link.outgoing.retention.force_bound(bound);

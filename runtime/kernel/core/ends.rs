@@ -11,8 +11,15 @@ const REFUSALS_MAX: usize = 64;
 const RECENT_MAX: usize = 64;
 
 impl Core {
-    /// Hands outcomes to their completions.
+    /// Hands outcomes to their completions, if there are some.
+    #[inline]
     pub(crate) fn hand_on(&mut self) {
+        if self.engine.has_news() || !self.collectives.has_nothing_to_say() || self.windows.has_news() {
+            self.hand_on_news();
+        }
+    }
+
+    fn hand_on_news(&mut self) {
         loop {
             while let Some(completion) = self.engine.poll_completion() {
                 if self.windows.awaits_messages() {

@@ -139,12 +139,16 @@ impl Core {
     }
 
     /// Messages to or from `peer` may have come further.
+    #[inline]
     pub(in crate::kernel) fn observe_progress(&mut self, peer: Rank) {
+        if self.observed.as_ref().is_some_and(|observed| observed.tape.is_some() || observed.regions.times_sends()) {
+            self.observe_notes(peer);
+        }
+    }
+
+    fn observe_notes(&mut self, peer: Rank) {
         let Some(Observed { tape, regions, .. }) = &mut self.observed else { return };
         let mut sends = regions.sends_mut();
-        if tape.is_none() && sends.is_none() {
-            return;
-        }
         let (mut notes, clock) = (self.engine.notes(peer).peekable(), self.clock);
         if notes.peek().is_none() {
             return;
@@ -175,7 +179,7 @@ impl Core {
     /// The system cannot.
     pub(in crate::kernel) fn record_departures(&mut self) -> io::Result<()> {
         let Some(observed) = &mut self.observed else { return Ok(()) };
-        if observed.regions.sends_mut().is_none() {
+        if !observed.regions.times_sends() {
             return Ok(());
         }
         self.engine.take_notes();
@@ -186,7 +190,14 @@ impl Core {
     }
 
     /// Bytes to `peer` may have left the host.
+    #[inline]
     pub(in crate::kernel) fn observe_departures(&mut self, peer: Rank) {
+        if self.observed.as_ref().is_some_and(|observed| observed.regions.times_sends()) {
+            self.observe_records(peer);
+        }
+    }
+
+    fn observe_records(&mut self, peer: Rank) {
         let Some(Observed { regions, .. }) = &mut self.observed else { return };
         let Some(sends) = regions.sends_mut() else { return };
         let Some(socket) = self.sockets.get(peer.into()) else { return };

@@ -204,6 +204,10 @@ impl Core {
         }
     }
 
+    pub(crate) fn has_left_over(&self) -> bool {
+        !self.wakers.is_empty() || self.onlooker.is_some()
+    }
+
     pub(crate) fn take_spent(&mut self) -> Vec<Relay> {
         Vec::new()
     }
@@ -306,6 +310,10 @@ impl Core {
     pub(crate) fn take_wakers(&mut self) -> Vec<Waker> {
         self.wakers.extend(self.onlooker.take());
         std::mem::take(&mut self.wakers)
+    }
+
+    pub(crate) fn read_lanes(&mut self, peer: Rank) -> usize {
+        self.read(peer)
     }
 
     /// Reads what is there, to the end of a message, or less: others have their turn.

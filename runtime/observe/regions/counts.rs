@@ -121,6 +121,11 @@ impl Counts {
         }
     }
 
+    /// Whether it is timed when messages leave.
+    pub(crate) fn times_sends(&self) -> bool {
+        self.sends.is_some()
+    }
+
     /// The messages that are leaving, if that is timed.
     pub(crate) fn sends_mut(&mut self) -> Option<&mut Sends<RegionId>> {
         self.sends.as_mut()
