@@ -242,12 +242,20 @@ impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
     }
 }
 
+/// To copy so many bytes takes longer than to look whether the peer has acknowledged them.
+const LOOKED_FOR_BYTES: usize = 16 << 10;
+
 impl RawHandle {
     /// The outcome, once: a buffer, or an error and perhaps the buffer.
     pub(crate) fn take(&self) -> Option<Result<Erased, Box<Failure>>> {
         Some(match self.completion.take()? {
             Outcome::Read(place, _) => Ok(place.into_any()),
-            Outcome::Written(source) => Ok(source.take().into_any()),
+            Outcome::Written(source) => {
+                if source.unacknowledged() >= LOOKED_FOR_BYTES && !self.kernel.is_over() {
+                    self.kernel.look_at(self.completion.operation().peer);
+                }
+                Ok(source.take().into_any())
+            }
             Outcome::Failed(failure) => {
                 let Failure { error, buffer } = *failure;
                 let error = error.during(self.completion.operation());

@@ -21,6 +21,8 @@ mod groups;
 mod hand_over;
 mod help;
 mod helper;
+#[cfg(test)]
+mod look_tests;
 mod observed;
 mod ownership;
 mod panics;

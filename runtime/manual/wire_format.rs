@@ -146,7 +146,8 @@
 //! follow each other without gaps, so a position says exactly what has arrived, also in the middle of a frame. The sender
 //! keeps all bytes that are not acknowledged: headers and small payloads as a copy, longer payloads by reference to the
 //! message's buffer. If the program takes a buffer back before the peer has acknowledged it, its unacknowledged part is
-//! copied; of `Bytes` and `Arc<[T]>` a clone is kept. `wait` never waits for an acknowledgement.
+//! copied; of `Bytes` and `Arc<[T]>` a clone is kept. `wait` never waits for an acknowledgement; before it would copy 16 KiB or more, it
+//! looks once whether one has come.
 //!
 //! At most 1 MiB per lane is kept, or twice what the path holds (its shortest round trip at its delivery rate), up to 64
 //! MiB. A sender at the bound sends nothing but acknowledgements until it is acknowledged itself. A receiver acknowledges

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::ranges::Ranges;
+use super::spare;
 use crate::buffer::{SendBuffer, memory};
 
 /// Shared by the lanes that keep some of it and by who is to have the buffer.
@@ -53,7 +54,9 @@ impl Loan {
 
     /// All bytes of `part` are acknowledged.
     pub(super) fn release(&self, part: usize) {
-        self.0.lock().parts[part] = Part { kept: Ranges::default(), tail: Vec::new() };
+        let released = Part { kept: Ranges::default(), tail: Vec::new() };
+        let Part { tail, .. } = std::mem::replace(&mut self.0.lock().parts[part], released);
+        tail.into_iter().for_each(|(_, bytes)| spare::keep(bytes));
     }
 
     /// The buffer, which its owner may change from now on; what may have to be sent again stays here: by a cheap clone if the
@@ -68,7 +71,7 @@ impl Loan {
         if state.source.is_none() {
             for part in &mut state.parts {
                 // Bytes that are not given any more are not there when they are to be sent again; the link says so then.
-                let copy = |range: &Range<usize>| Some((range.start, memory::copy_of(source.part(range.clone())?)));
+                let copy = |range: &Range<usize>| Some((range.start, spare::copy_of(source.part(range.clone())?)));
                 part.tail = part.kept.iter().filter_map(copy).collect();
             }
         }
@@ -77,6 +80,11 @@ impl Loan {
 
     fn is_acknowledged(&self) -> bool {
         self.0.lock().is_acknowledged()
+    }
+
+    /// Bytes that are not acknowledged.
+    fn kept(&self) -> usize {
+        self.0.lock().parts.iter().flat_map(|part| part.kept.iter()).map(Range::len).sum()
     }
 
     /// The bytes in `range` of `part`, to be sent again.
@@ -128,6 +136,14 @@ impl Written {
         match &self.0 {
             Buffer::Whole(_) => true,
             Buffer::Lent(loan) => loan.is_acknowledged(),
+        }
+    }
+
+    /// How many bytes the peer has not acknowledged, as far as is known: so many [`Written::take`] copies.
+    pub(crate) fn unacknowledged(&self) -> usize {
+        match &self.0 {
+            Buffer::Whole(_) => 0,
+            Buffer::Lent(loan) => loan.kept(),
         }
     }
 

@@ -14,6 +14,7 @@ mod loan;
 mod partial;
 mod ranges;
 mod retention;
+mod spare;
 mod stamps;
 mod window;
 

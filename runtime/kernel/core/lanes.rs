@@ -91,6 +91,18 @@ impl Core {
         self.wake.because(Reason::LinkDown);
     }
 
+    /// Reads what is there from `peer`, on all lanes that need not wait for another. Returns how many bytes it was.
+    pub(crate) fn read_lanes(&mut self, peer: Rank) -> usize {
+        let lanes = (0..=self.engine.lanes(peer)).map(|lane| Path { peer, lane });
+        lanes
+            .map(
+                |path| {
+                    if self.sockets.get(path).is_some_and(|socket| !socket.is_waiting) { self.read(path) } else { 0 }
+                },
+            )
+            .sum()
+    }
+
     /// What has come on `path` may open messages that other lanes wait for, or ask for lanes; and what comes on it may have to
     /// wait itself.
     pub(super) fn tend_lanes(&mut self, path: Path) {
