@@ -59,18 +59,18 @@ impl Kernel {
         is_met
     }
 
-    /// Takes what `peer` has sent, if nobody drives: it may say what has arrived there.
+    /// Takes what `peer` has sent, unless a thread helps and does so anyway: it may say what has arrived there. This is no wait: it
+    /// says nothing of whether the program computes, and leaves the links to whoever has them.
     pub(crate) fn look_at(&self, peer: Rank) {
-        let _arrived = Arrived::new(self);
-        if self.help.try_take() {
-            let _owning = Owning(self);
-            let mut core = self.lock_to_help();
-            if core.read_lanes(peer) > 0 {
-                core.flush();
-                core = self.carry_on(core);
-            }
-            self.unlock(core);
+        if self.help.is_held() {
+            return;
         }
+        let mut core = self.lock();
+        if core.read_lanes(peer) > 0 {
+            core.flush();
+            core = self.carry_on(core);
+        }
+        self.unlock(core);
     }
 
     fn wait_long(&self, condition: &dyn Condition, deadline: Option<Instant>, mut wait: LongWait) -> bool {
