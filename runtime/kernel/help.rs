@@ -59,12 +59,13 @@ impl Kernel {
         is_met
     }
 
-    /// Takes what `peer` has sent, unless a thread helps and does so anyway: it may say what has arrived there. This is no wait: it
+    /// Takes what `peer` has sent, unless a thread helps and does so anyway: it may say what has arrived there. It
     /// says nothing of whether the program computes, and leaves the links to whoever has them.
     pub(crate) fn look_at(&self, peer: Rank) {
         if self.help.is_held() {
             return;
         }
+        self.ownership.program_looks();
         let mut core = self.lock();
         if core.read_lanes(peer) > 0 {
             core.flush();

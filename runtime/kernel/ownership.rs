@@ -103,6 +103,12 @@ impl Ownership {
         !has_computed
     }
 
+    /// The program has looked at a link itself, and goes on: for the task's tick that is a wait, so that it is not woken beside a
+    /// program whose waits are all met at once.
+    pub(crate) fn program_looks(&self) {
+        self.state.lock().waits += 1;
+    }
+
     /// The task has looked and, if it `may`, pauses before it looks again; otherwise it watches, if it is the one.
     /// Returns whether it pauses. It may be asked though a helper has the links: then it does not.
     pub(crate) fn rest(&self, poller: &Poller, may: impl FnOnce() -> bool) -> bool {
