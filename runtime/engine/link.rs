@@ -298,6 +298,7 @@ impl Link {
 
     /// Bytes still to come of the message that was heard of last.
     pub(super) fn to_come(&self) -> u64 {
+        // Asked for also after a panic, which may have left none.
         let last = self.parser.as_ref().and_then(|parser| parser.last);
         last.and_then(|(message_id, _)| self.incoming.missing(message_id).ok()).unwrap_or(0)
     }

@@ -14,7 +14,7 @@ pub(super) struct Held(VecDeque<Written>);
 
 impl Held {
     pub(super) fn keep(&mut self, written: Written) {
-        if !written.is_acknowledged() {
+        if written.unacknowledged() > 0 {
             self.0.push_back(written);
         }
         if self.0.len() > COUNT_MAX {

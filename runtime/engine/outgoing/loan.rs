@@ -78,10 +78,6 @@ impl Loan {
         Some(source)
     }
 
-    fn is_acknowledged(&self) -> bool {
-        self.0.lock().is_acknowledged()
-    }
-
     /// Bytes that are not acknowledged.
     fn kept(&self) -> usize {
         self.0.lock().parts.iter().flat_map(|part| part.kept.iter()).map(Range::len).sum()
@@ -129,14 +125,6 @@ impl Written {
 
     pub(super) fn lent(loan: Arc<Loan>) -> Self {
         Written(Buffer::Lent(loan))
-    }
-
-    /// Whether the peer has acknowledged all of it: then giving it back copies nothing.
-    pub(crate) fn is_acknowledged(&self) -> bool {
-        match &self.0 {
-            Buffer::Whole(_) => true,
-            Buffer::Lent(loan) => loan.is_acknowledged(),
-        }
     }
 
     /// How many bytes the peer has not acknowledged, as far as is known: so many [`Written::take`] copies.

@@ -32,7 +32,9 @@ pub(super) fn copy_of(from: &[u8]) -> Vec<u8> {
 
 /// Its memory is for the next.
 pub(super) fn keep(piece: Vec<u8>) {
-    SPARE.lock().keep(piece);
+    if piece.capacity() >= PIECE_BYTES_MIN {
+        SPARE.lock().keep(piece);
+    }
 }
 
 impl Spare {
@@ -46,9 +48,6 @@ impl Spare {
     }
 
     fn keep(&mut self, mut piece: Vec<u8>) {
-        if piece.capacity() < PIECE_BYTES_MIN {
-            return;
-        }
         piece.clear();
         self.bytes += piece.capacity();
         self.pieces.push_back(piece);
