@@ -154,6 +154,16 @@ impl CostModel {
         CostModel { node: block(self.node), network: block(self.network), combine: 0.0, hosts, ..*self }
     }
 
+    /// The limit of short messages on machines whose processors take no time, so that a message takes as long, and any number at once:
+    /// what is left of a call are its messages that wait for each other.
+    pub(crate) fn of_waits(&self) -> Self {
+        let both_ends = 2.0 * self.node.fixed;
+        let model = self.without_bytes().with_overhead(0.0);
+        let further = |local: Block| Block { fixed: local.fixed + both_ends, ..local };
+        let hosts = model.hosts.map(|hosts| Hosts { local: further(hosts.local), ..hosts });
+        CostModel { hosts, ..model }
+    }
+
     /// The limit of long messages: only bytes cost.
     pub fn without_fixed(&self) -> Self {
         let block = |block: Block| Block { fixed: 0.0, ..block };

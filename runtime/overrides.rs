@@ -110,7 +110,7 @@ mod tests {
         for (text, words) in [
             ("broadcast", "is not collective:algorithm"),
             ("broadcats:chain", "is no collective; these are: allgather, "),
-            ("barrier:chain", "is no algorithm for barrier; these are: dissemination"),
+            ("barrier:chain", "is no algorithm for barrier; these are: serial"),
             ("alltoall:ring", "these are: pairwise"),
             ("gather:windowed/many", "\"many\" is no window"),
             ("gather:windowed/0", "would never send"),

@@ -3,15 +3,23 @@
 //! `2 (ranks - 1)` in all: for ranks that share cores.
 
 use super::schedule::{Builder, Schedule};
-use super::tree::halving;
+use super::tree::{Family, halving, star};
 use crate::ids::Rank;
 
 /// The binomial barrier of `rank`.
 pub(crate) fn binomial(rank: Rank, ranks: u32) -> Schedule {
+    up_and_down(&halving(rank, ranks, Rank(0)))
+}
+
+/// The serial barrier of `rank`: everybody signals rank 0, which answers everybody.
+pub(crate) fn serial(rank: Rank, ranks: u32) -> Schedule {
+    up_and_down(&star(rank, ranks))
+}
+
+fn up_and_down(family: &Family) -> Schedule {
     let mut builder = Builder::new();
-    let family = halving(rank, ranks, Rank(0));
-    // The smallest subtrees, the last in order, are the first to be complete.
-    let mut heard: Vec<_> = family.children.iter().rev().map(|child| builder.await_signal(child.rank, &[])).collect();
+    let below = family.smallest_first().into_iter();
+    let mut heard: Vec<_> = below.map(|child| builder.await_signal(child.rank, &[])).collect();
     if let Some(parent) = family.parent {
         builder.signal(parent, &heard);
         heard = vec![builder.await_signal(parent, &[])];

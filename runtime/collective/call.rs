@@ -8,6 +8,9 @@ use super::{allgather, allreduce, alltoall, barrier, broadcast, gather, reduce, 
 use crate::ids::Rank;
 use crate::operation::Collective;
 
+/// Rank 0 sorts the blocks of at most so many ranks for all: they are as many as the square.
+const SORTED_RANKS_MAX: u32 = 64;
+
 /// An algorithm of a collective, with its parameters. Segments are in elements; 0 means one segment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Algorithm {
@@ -179,6 +182,10 @@ impl Call {
             (Collective::Allgather, By::Bruck) => allgather::bruck::schedule(rank, ranks, blocks),
             (Collective::Allgather, By::Doubling) => allgather::doubling::schedule(rank, ranks, blocks),
             (Collective::Allgather, By::Ring) => allgather::ring::schedule(rank, ranks, blocks),
+            (Collective::Allgather, By::Binomial { .. }) => allgather::tree::binomial(rank, ranks, blocks),
+            (Collective::Allgather, By::Serial) => allgather::tree::serial(rank, ranks, blocks),
+            (Collective::Allreduce, By::Serial) => allreduce::serial::schedule(rank, ranks, count),
+            (Collective::Barrier, By::Serial) => barrier::serial(rank, ranks),
             (Collective::Allreduce, By::Binomial { segment }) => {
                 allreduce::binomial::schedule(rank, ranks, count, segment)
             }
@@ -190,6 +197,9 @@ impl Call {
             // Blocks go by way of others, who must know their lengths.
             (Collective::Alltoall, By::Bruck) if matches!(blocks, Blocks::Equal(_)) => {
                 alltoall::bruck::schedule(rank, ranks, count)
+            }
+            (Collective::Alltoall, By::Serial) if matches!(blocks, Blocks::Equal(_)) => {
+                alltoall::serial::schedule(rank, ranks, count)
             }
             (Collective::Alltoall, By::Pairwise { window }) => {
                 alltoall::pairwise::schedule(rank, ranks, blocks, window)
@@ -249,19 +259,20 @@ impl Call {
         use Algorithm as By;
         let (segment, window) = (0, self.ranks.saturating_sub(1).max(1));
         match self.collective {
-            Collective::Allgather => vec![By::Doubling, By::Bruck, By::Ring],
+            Collective::Allgather => vec![By::Doubling, By::Bruck, By::Ring, By::Binomial { segment }, By::Serial],
             Collective::Allreduce if self.is_commutative => {
                 let segmented = [By::Binomial { segment }, By::Chain { segment }];
-                [By::Doubling, By::Global, By::Ring, By::Halving].into_iter().chain(segmented).collect()
+                [By::Serial, By::Doubling, By::Global, By::Ring, By::Halving].into_iter().chain(segmented).collect()
             }
             Collective::Allreduce => {
-                vec![By::Doubling, By::Global, By::Binomial { segment }, By::Chain { segment }]
+                vec![By::Serial, By::Doubling, By::Global, By::Binomial { segment }, By::Chain { segment }]
             }
             Collective::Alltoall if matches!(self.blocks, Blocks::Equal(_)) => {
-                vec![By::Pairwise { window: 1 }, By::Pairwise { window: 0 }, By::Bruck]
+                let few = Some(By::Serial).filter(|_| self.ranks <= SORTED_RANKS_MAX);
+                [By::Pairwise { window: 1 }, By::Pairwise { window: 0 }, By::Bruck].into_iter().chain(few).collect()
             }
             Collective::Alltoall => vec![By::Pairwise { window: 1 }, By::Pairwise { window: 0 }],
-            Collective::Barrier => vec![By::Dissemination, By::Binomial { segment }],
+            Collective::Barrier => vec![By::Serial, By::Dissemination, By::Binomial { segment }],
             Collective::Broadcast => {
                 vec![By::Serial, By::Binary { segment }, By::Binomial { segment }, By::Chain { segment }]
             }

@@ -310,6 +310,7 @@ fn copies(collective: Collective, algorithm: Algorithm, ranks: u32) -> f64 {
     match (collective, algorithm) {
         (Collective::Allgather, Algorithm::Bruck) => allgather::bruck::copies(ranks),
         (Collective::Alltoall, Algorithm::Bruck) => alltoall::bruck::copies(ranks),
+        (Collective::Alltoall, Algorithm::Serial) => alltoall::serial::copies(ranks),
         _ => 0.0,
     }
 }

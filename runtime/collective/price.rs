@@ -80,17 +80,20 @@ pub(crate) fn line_in_a_row(
 pub(crate) struct Crowding {
     /// The work of all ranks, divided by the cores: less time a call cannot take.
     work: Line,
+    /// The longest chain of messages of which each waits for the one before.
+    waits: f64,
     cores: f64,
 }
 
 impl Crowding {
     /// A call that takes `alone` where each rank has a core. By Graham's bound for list scheduling (1969): work of W on P cores, of
-    /// which C must be done one after the other, takes no longer than `W/P + (1 - 1/P) C`.
+    /// which C must be done one after the other, takes no longer than `W/P + (1 - 1/P) C`. Of short messages C is less: what a
+    /// rank does for several of them without waiting for anybody is work, and its core does not change hands for it.
     pub(crate) fn line(&self, alone: Line) -> Line {
-        let waits = 1.0 - 1.0 / self.cores;
+        let share = 1.0 - 1.0 / self.cores;
         Line {
-            fixed: (self.work.fixed + waits * alone.fixed).max(alone.fixed),
-            per_byte: (self.work.per_byte + waits * alone.per_byte).max(alone.per_byte),
+            fixed: (self.work.fixed + share * self.waits).max(alone.fixed),
+            per_byte: (self.work.per_byte + share * alone.per_byte).max(alone.per_byte),
         }
     }
 }
@@ -120,7 +123,8 @@ pub(crate) fn crowding(
         fixed: machine.processor_time(ranks, messages, 0.0, 0.0),
         per_byte: machine.processor_time(ranks, 0.0, sent, combined) / bytes,
     };
-    Some(Crowding { work, cores: (f64::from(ranks) / machine.ranks_per_core).max(1.0) })
+    let waits = simulate::makespan(schedules, 1, element_bytes, &machine.of_waits())?;
+    Some(Crowding { work, waits, cores: (f64::from(ranks) / machine.ranks_per_core).max(1.0) })
 }
 
 /// The time from the first step to the last when all ranks begin at once, in seconds; an element has

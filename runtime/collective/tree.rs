@@ -16,6 +16,15 @@ pub(super) struct Family {
     pub(super) children: Vec<Child>,
 }
 
+impl Family {
+    /// The ranks below in the order in which their subtrees are complete: small ones first, and those that were sent to first.
+    pub(super) fn smallest_first(&self) -> Vec<&Child> {
+        let mut children: Vec<&Child> = self.children.iter().collect();
+        children.sort_by_key(|child| child.ranks.len());
+        children
+    }
+}
+
 /// A subtree below a rank.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Child {
@@ -53,6 +62,15 @@ pub(super) fn halving(rank: Rank, ranks: u32, root: Rank) -> Family {
         }
     }
     family
+}
+
+/// All others just below rank 0, which combines them from the first to the last.
+pub(super) fn star(rank: Rank, ranks: u32) -> Family {
+    let alone = |rank: u32| Child { rank: Rank(rank), ranks: rank..rank + 1, side: Side::Right };
+    match rank {
+        Rank(0) => Family { parent: None, own: 0..ranks, children: (1..ranks).map(alone).collect() },
+        Rank(own) => Family { parent: Some(Rank(0)), own: own..own + 1, children: Vec::new() },
+    }
 }
 
 /// The complete binary tree of Stoica, Sultan and Keyes 3.1 (Fig. 10): the children of `i` are `2i + 1` and

@@ -86,7 +86,7 @@ impl Link {
         for lane in 0..self.lanes.len() {
             if !self.lanes[lane].is_pending && self.outgoing.lane_has_output(lane) {
                 self.lanes[lane].is_pending = true;
-                shared.pending.push(Path { peer: self.peer(), lane: lane as u8 + 1 });
+                shared.pending.push_back(Path { peer: self.peer(), lane: lane as u8 + 1 });
             }
         }
     }

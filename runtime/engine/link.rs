@@ -33,7 +33,7 @@ pub(super) struct Shared {
     /// peer holds.
     pub(super) requests: VecDeque<(Rank, Option<Tag>)>,
     /// Lanes with new output.
-    pub(super) pending: Vec<Path>,
+    pub(super) pending: VecDeque<Path>,
     /// The first peer that said it failed.
     pub(super) failed_peer: Option<(Rank, String)>,
     /// Stamps that have come; at most [`ARRIVALS_MAX`].
@@ -333,7 +333,7 @@ impl Link {
         }
         if !self.is_pending && self.outgoing.has_output() {
             self.is_pending = true;
-            shared.pending.push(self.peer.into());
+            shared.pending.push_back(self.peer.into());
         }
         if !self.lanes.is_empty() {
             self.announce_lanes(shared);

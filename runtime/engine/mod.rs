@@ -302,7 +302,7 @@ impl Engine {
 
     /// A lane that has got something to send since it was last sent to; each is named once.
     pub(crate) fn poll_pending(&mut self) -> Option<Path> {
-        while let Some(path) = self.shared.pending.pop() {
+        while let Some(path) = self.shared.pending.pop_front() {
             if self.links[path.peer.index()].take_pending(path) {
                 return Some(path);
             }

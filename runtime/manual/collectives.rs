@@ -11,20 +11,21 @@
 //!
 //! | call | algorithms, by the names that overrides use |
 //! | --- | --- |
-//! | `barrier` | `dissemination`, `binomial` |
+//! | `barrier` | `serial`, `dissemination`, `binomial` |
 //! | `broadcast` | `serial`, `binary` (both of Stoica, Sultan and Keyes 3.1), `binomial`, `chain` (pipelined) |
 //! | `reduce` | `binary` (Stoica, Sultan and Keyes 3.2), `binomial`, `chain` |
-//! | `allreduce` | `doubling`, `global` (3.2 of the same), `binomial`, `chain`; `ring` and `halving` (commutative operators) |
+//! | `allreduce` | `serial`, `doubling`, `global` (3.2 of the same), `binomial`, `chain`; `ring` and `halving` (commutative operators) |
 //! | `gather`, `gather_counts` | `simple`, `binomial`, `windowed` (Algorithm 1 of Tam and Wang), `granted` |
 //! | `scatter`, `scatter_counts` | `serial`, `binomial` |
-//! | `allgather`, `allgather_counts` | `doubling`, `bruck`, `ring` |
-//! | `alltoall` | `pairwise`, with a window of one round or of all rounds; `bruck` |
+//! | `allgather`, `allgather_counts` | `doubling`, `bruck`, `ring`, `binomial`, `serial` |
+//! | `alltoall` | `pairwise`, with a window of one round or of all rounds; `bruck`; `serial` (up to 64 ranks) |
 //! | `alltoall_counts` | `pairwise`, with a window of one round or of all rounds |
 //! | `reduce_scatter`, `reduce_scatter_counts` | `halving` and `ring` (commutative operators), `pairwise` |
 //! | `scan`, `exscan` | `doubling` (Hillis and Steele 1986), `chain` (pipelined) |
 //! | `exchange`, `persistent_exchange` | none: messages with neighbours only, on which other ranks need not agree |
 //!
-//! Each is a module below `collective`, with its cost.
+//! Each is a module below `collective`, with its cost. In `serial` rank 0 (or the root) sends to or hears from every other rank itself: two
+//! rounds instead of `log2 ranks`, for short messages over links with a long delay, and for ranks that share cores.
 //!
 //! # Counts
 //!
@@ -49,7 +50,7 @@
 //!
 //! | algorithm | order of the operands |
 //! | --- | --- |
-//! | reduce: `binomial`; allreduce: `doubling`, `global`, `binomial`, `chain` | by rank, always |
+//! | reduce: `binomial`; allreduce: `serial`, `doubling`, `global`, `binomial`, `chain` | by rank, always |
 //! | reduce: `binary`, `chain` | by rank; by rank starting at the root if the operator is commutative |
 //! | allreduce: `ring` | block i of the data: by rank starting at rank i, so commutative operators only |
 //! | scan and exscan: all; reduce_scatter: `pairwise` | by rank, always |
@@ -84,7 +85,8 @@
 //! The model knows where ranks are. Several ranks of a host share its port (rule 3 of Stoica, Sultan and Keyes), and
 //! messages within a host pass none; that holds if hosts have as many ranks each, one host after the other. If ranks
 //! share cores, the price is Graham's bound for list scheduling (1969): work of W on P cores, of which C must be done one
-//! after the other, takes no longer than `W/P + (1 - 1/P) C`. Segments are then to save
+//! after the other, takes no longer than `W/P + (1 - 1/P) C`. Of short messages C is only those that wait for each other: what
+//! a rank sends and receives without waiting in between is work, and its core changes hands for no part of it. Segments are then to save
 //! a quarter at least, of the time of any algorithm. Such ranks are not in the same round, either: where the partner changes from round to
 //! round (`bruck`, `doubling`, `halving`), messages of two rounds meet at a port. Among more than four ranks bytes are taken to cost
 //! half as much again there (measured over 1 Gbit/s: 1.3 to 2.2 times as much).

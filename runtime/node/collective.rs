@@ -68,8 +68,8 @@ use crate::operation::{Operation, OperationKind};
 /// # Ok::<_, lathide::Error>(())
 /// ```
 impl Group {
-    /// Waits until every rank has called `barrier` as often as this one has, by dissemination: `ceil(log2 size)`
-    /// rounds of empty messages (Hensgen, Finkel and Manber 1988).
+    /// Waits until every rank has called `barrier` as often as this one has, by empty messages: those of
+    /// dissemination (Hensgen, Finkel and Manber 1988), or to and from one rank, directly or by a tree.
     ///
     /// # Errors
     /// As all collectives.

@@ -4,3 +4,4 @@
 pub(crate) mod bruck;
 pub(crate) mod doubling;
 pub(crate) mod ring;
+pub(crate) mod tree;

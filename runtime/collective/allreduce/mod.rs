@@ -7,3 +7,4 @@ pub(crate) mod doubling;
 pub(crate) mod global;
 pub(crate) mod halving;
 pub(crate) mod ring;
+pub(crate) mod serial;

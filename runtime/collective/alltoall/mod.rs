@@ -2,3 +2,4 @@
 
 pub(crate) mod bruck;
 pub(crate) mod pairwise;
+pub(crate) mod serial;

@@ -260,8 +260,20 @@ impl Collectives {
         }
         match outcome {
             Outcome::Read(..) | Outcome::Written(_) => {
-                entry.ended.push((step, outcome));
-                self.make_due(whole);
+                // Most ends allow nothing more: the part need not run for them.
+                let can_go_on = match &mut entry.part {
+                    Some(part) if part.ends_at_once(step, &mut outcome) => {
+                        part.end(step, outcome);
+                        part.can_go_on()
+                    }
+                    _ => {
+                        entry.ended.push((step, outcome));
+                        true
+                    }
+                };
+                if can_go_on {
+                    self.make_due(whole);
+                }
             }
             Outcome::Failed(failure) => match failure.error {
                 // Whoever has refused a message of a collective is about to say why, or has left.

@@ -94,6 +94,42 @@ impl Part {
         Part { deferred: Some(deferred), progress, members, work: None, local: None, pace: 1, held, ended, posts }
     }
 
+    /// Whether a step's end is taken without copying anything, and is as it should be.
+    pub(super) fn ends_at_once(&self, step: StepId, outcome: &mut Outcome) -> bool {
+        let is_short = !matches!(outcome, Outcome::Written(written) if written.unacknowledged() > 0);
+        is_short && self.work.is_some() && self.check(step, outcome).is_ok()
+    }
+
+    /// Whether a message is as long as its place.
+    ///
+    /// # Errors
+    /// In words, if it is not.
+    fn check(&self, step: StepId, outcome: &mut Outcome) -> Result<(), String> {
+        let (Some(work), Outcome::Read(place, _)) = (&self.work, outcome) else { return Ok(()) };
+        match self.progress.action(step) {
+            Action::Receive { from, into } if place.bytes_mut().len() as u64 != into.count * work.element_bytes() => {
+                // Digests that are equal by chance: once in a million disagreements.
+                let (from, count) = (self.members.rank(from), into.count);
+                Err(format!(
+                    "rank {from} has sent another number of elements than {count}; do all ranks call the same?"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a step's end that is as it should be.
+    pub(super) fn end(&mut self, step: StepId, outcome: Outcome) {
+        if let Outcome::Written(written) = outcome {
+            match self.progress.is_needed(step) {
+                // A later step may write there, though the peer has not acknowledged all of it.
+                true => give_back(written),
+                false => self.held.keep(written),
+            }
+        }
+        self.progress.done(step);
+    }
+
     /// Whether it can go on without a step's end.
     pub(super) fn can_go_on(&self) -> bool {
         self.work.is_some() && (self.local.is_some() || self.progress.has_ready() || self.progress.is_complete())
@@ -113,29 +149,20 @@ impl Job {
             self.start = Some(deferred());
             return false;
         }
-        let Part { work: Some(work), ended, progress, members, held, .. } = &mut *self.part else { return false };
+        let part = &mut *self.part;
+        if part.work.is_none() {
+            return false;
+        }
+        let mut ended = std::mem::take(&mut part.ended);
         for (step, mut outcome) in ended.drain(..) {
-            let action = progress.action(step);
-            if let (Outcome::Read(place, _), Action::Receive { from, into }) = (&mut outcome, action)
-                && place.bytes_mut().len() as u64 != into.count * work.element_bytes()
-            {
-                // Digests that are equal by chance: once in a million disagreements.
-                let (from, count) = (members.rank(from), into.count);
-                let words = format!(
-                    "rank {from} has sent another number of elements than {count}; do all ranks call the same?"
-                );
+            if let Err(words) = part.check(step, &mut outcome) {
                 self.end = Some(End::Failed(words));
                 return false;
             }
-            if let Outcome::Written(written) = outcome {
-                match progress.is_needed(step) {
-                    // A later step may write there, though the peer has not acknowledged all of it.
-                    true => give_back(written),
-                    false => held.keep(written),
-                }
-            }
-            progress.done(step);
+            part.end(step, outcome);
         }
+        // It comes back, with its memory.
+        part.ended = ended;
         let is_used_up = match self.go_on(now) {
             Ok(is_used_up) => is_used_up,
             Err(words) => {

@@ -80,8 +80,9 @@ fn the_right_algorithm_is_found_soon_on_any_network() {
     for (a_s, b) in [(25e-3, 160e-9), (50e-6, 8e-9), (200e-6, 80e-9), (5e-6, 0.4e-9)] {
         for (collective, ranks) in [(Collective::Allreduce, 8), (Collective::Broadcast, 4), (Collective::Allgather, 8)]
         {
-            // Broadcasts follow each other, or there is a barrier after each.
-            for sequence in [Sequence::Single, Sequence::InARow] {
+            // Broadcasts follow each other, or there is a barrier after each. Of calls without a root each is planned alone.
+            let sequences = [Sequence::Single, Sequence::InARow];
+            for sequence in sequences.into_iter().take(if collective.has_root() { 2 } else { 1 }) {
                 for bytes in [8, 4096, 262_144] {
                     let call = Call::new(collective, ranks, bytes / 8, 8);
                     let prices = std::cell::RefCell::new(Prices::new(CostModel::lan().with_link(a_s, b)));

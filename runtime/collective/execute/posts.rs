@@ -85,31 +85,68 @@ impl Collectives {
 mod tests {
     use super::*;
     use crate::collective::execute::{Start, Typed};
-    use crate::collective::{Blocks, Prepared, allgather};
+    use crate::collective::schedule::Schedule;
+    use crate::collective::{Blocks, Prepared, allgather, barrier};
     use crate::engine::{Completed, Limits};
+
+    const SIZE: u32 = 8;
+
+    /// Rank 0 of eight, which has begun this schedule.
+    fn begun(schedule: Schedule) -> (Engine, Collectives, OpId) {
+        let limits = Limits { window_bytes: 1 << 20, envelopes_max: 1024, fragment_bytes: 4096 };
+        let mut engine = Engine::new(Rank(0), &[limits; SIZE as usize]);
+        let mut collectives = Collectives::new(Rank(0), SIZE);
+        let schedule: std::sync::Arc<Prepared> = schedule.into();
+        let output = vec![0u64; SIZE as usize];
+        let work = Box::new(Typed::new(&schedule, Vec::new(), output, None, |_, all: Vec<u64>| all));
+        let start = Start { group: 0, schedule, signature: None, work, timed: None };
+        let whole = collectives.start(&mut engine, Duration::ZERO, start).expect("nothing has failed");
+        assert_eq!(collectives.next_sender(whole), None, "nothing is posted");
+        run(&mut engine, &mut collectives);
+        (engine, collectives, whole)
+    }
+
+    fn run(engine: &mut Engine, collectives: &mut Collectives) {
+        let mut job = collectives.take_due().expect("it can go on");
+        job.run(|| Duration::ZERO);
+        collectives.put_back(engine, Duration::ZERO, job);
+    }
+
+    /// What this rank sends has come.
+    fn comes(engine: &mut Engine, collectives: &mut Collectives, from: Rank, message: Vec<u64>) {
+        let (&op, _) = collectives.steps.iter().find(|(_, step)| step.is_read && step.peer == from).expect("a read");
+        let completion = Completed { op, outcome: Outcome::Read(Box::new(message), None) };
+        assert!(collectives.complete(engine, || Duration::ZERO, completion).is_none(), "it is a step's");
+    }
 
     /// Of eight ranks' rounds the first comes first, whichever message comes first.
     #[test]
     fn the_next_sender_is_that_of_the_first_round_that_is_missing() {
-        let (own, size, now) = (Rank(0), 8, Duration::ZERO);
-        let limits = Limits { window_bytes: 1 << 20, envelopes_max: 1024, fragment_bytes: 4096 };
-        let (mut engine, mut collectives) = (Engine::new(own, &vec![limits; size]), Collectives::new(own, size as u32));
-        let schedule: std::sync::Arc<Prepared> =
-            allgather::doubling::schedule(own, size as u32, &Blocks::Equal(1)).into();
-        let work = Box::new(Typed::new(&schedule, Vec::new(), vec![0u64; size], None, |_, all: Vec<u64>| all));
-        let start = Start { group: 0, schedule, signature: None, work, timed: None };
-        let whole = collectives.start(&mut engine, now, start).expect("nothing has failed");
-        assert_eq!(collectives.next_sender(whole), None, "nothing is posted");
-        let mut job = collectives.take_due().expect("it has just begun");
-        job.run(|| now);
-        collectives.put_back(&mut engine, now, job);
-        for (comes, next) in [(Rank(2), Some(Rank(1))), (Rank(1), Some(Rank(4))), (Rank(4), None)] {
-            let (&op, _) =
-                collectives.steps.iter().find(|(_, step)| step.is_read && step.peer == comes).expect("a read");
-            let outcome = Outcome::Read(Box::new(vec![0u64]), None);
-            assert!(collectives.complete(&mut engine, || now, Completed { op, outcome }).is_none(), "it is a step's");
-            assert_eq!(collectives.next_sender(whole), next, "after rank {comes}'s");
+        let schedule = allgather::doubling::schedule(Rank(0), SIZE, &Blocks::Equal(1));
+        let (mut engine, mut collectives, whole) = begun(schedule);
+        for (from, next) in [(Rank(2), Some(Rank(1))), (Rank(1), Some(Rank(4))), (Rank(4), None)] {
+            comes(&mut engine, &mut collectives, from, vec![0]);
+            assert_eq!(collectives.next_sender(whole), next, "after rank {from}'s");
         }
         assert_eq!(collectives.next_sender(OpId(u64::MAX)), None, "no such collective");
+    }
+
+    /// A part runs for the end that allows its next step, not for those before; and for one that is wrong.
+    #[test]
+    fn a_part_does_not_run_for_ends_that_allow_nothing() {
+        let (mut engine, mut collectives, _) = begun(barrier::serial(Rank(0), SIZE));
+        for from in 1..SIZE {
+            assert!(!collectives.has_due(), "rank {from}'s signal is missing");
+            comes(&mut engine, &mut collectives, Rank(from), Vec::new());
+        }
+        run(&mut engine, &mut collectives);
+        let answers = collectives.steps.values().filter(|step| !step.is_read).count();
+        assert_eq!(answers, SIZE as usize - 1, "everybody is answered");
+
+        let (mut engine, mut collectives, _) = begun(allgather::tree::serial(Rank(0), SIZE, &Blocks::Equal(1)));
+        comes(&mut engine, &mut collectives, Rank(3), vec![0, 0]);
+        run(&mut engine, &mut collectives);
+        let end = collectives.poll_completion().map(|completion| completion.outcome);
+        assert!(matches!(end, Some(Outcome::Failed(_))), "rank 3 has sent two elements instead of one");
     }
 }

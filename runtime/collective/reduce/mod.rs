@@ -15,6 +15,8 @@ use crate::ids::Rank;
 
 /// Children's contributions that are received at once; the others wait in the window, or at their senders.
 const ROOMS: usize = 2;
+/// All are, if they have no more elements together.
+const ROOM_COUNT: u64 = 4096;
 
 /// Combines the regions of a tree's subtrees upwards: each child's contribution is received and combined in the
 /// order of `children`, and the result goes to the parent. Returns for each segment the step after which the
@@ -26,14 +28,15 @@ pub(super) fn pass_up(
     region: Region,
     segment: u64,
 ) -> Vec<After> {
-    let rooms: Vec<Region> = (0..children.len().min(ROOMS)).map(|_| builder.scratch(region.count)).collect();
+    let rooms = usize::try_from(ROOM_COUNT / region.count.max(1)).map_or(ROOMS, |short| short.max(ROOMS));
+    let rooms: Vec<Region> = (0..children.len().min(rooms)).map(|_| builder.scratch(region.count)).collect();
     let mut free = Vec::new();
     for part in segments(region.count, segment) {
         let own = region.part(&part);
         let mut combined: Vec<After> = Vec::new();
         for (index, &(child, side)) in children.iter().enumerate() {
-            let room = rooms[index % ROOMS].part(&part);
-            let emptied = index.checked_sub(ROOMS).and_then(|before| combined[before]);
+            let room = rooms[index % rooms.len()].part(&part);
+            let emptied = index.checked_sub(rooms.len()).and_then(|before| combined[before]);
             let received = builder.receive(child, room, &[emptied]);
             let before = combined.last().copied().flatten();
             combined.push(builder.combine(own, room, side, &[received, before]));

@@ -377,6 +377,19 @@ fn a_link_is_named_once_however_often_it_is_sent_to() {
     assert_eq!(pair.engines[0].poll_pending(), None);
 }
 
+/// Who is written to first is sent to first.
+#[test]
+fn links_are_sent_to_in_the_order_of_posting() {
+    let limits = Limits { window_bytes: 1 << 20, envelopes_max: 16, fragment_bytes: FRAGMENT as u32 };
+    let mut engine = Engine::new(Rank(0), &[limits; 4]);
+    for to in [2, 1, 3, 1] {
+        let source = Box::new(vec![1u8]);
+        engine.initwrite(NOW, Rank(to), MatchKey::user(Tag(1)), u8::TYPE, source).expect("nothing has failed");
+    }
+    let order: Vec<_> = std::iter::from_fn(|| engine.poll_pending()).collect();
+    assert_eq!(order, [2, 1, 3].map(|rank| Rank(rank).into()));
+}
+
 #[test]
 fn a_message_that_nobody_reads_costs_no_more_than_itself() {
     let mut pair = Pair::new(0, 0, 1 << 20);
