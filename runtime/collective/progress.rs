@@ -96,9 +96,9 @@ impl Progress {
         self.incomplete == 0
     }
 
-    /// Whether another step waits for the end of `step`.
-    pub(super) fn is_needed(&self, step: StepId) -> bool {
-        !self.schedule.dependents(step).is_empty()
+    /// Whether `step` sends from where a later step writes.
+    pub(super) fn is_overwritten(&self, step: StepId) -> bool {
+        self.schedule.is_overwritten(step)
     }
 
     /// What `step` does.

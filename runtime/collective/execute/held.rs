@@ -8,7 +8,7 @@ use crate::engine::Written;
 /// More are not kept: the oldest are the likeliest to be acknowledged.
 const COUNT_MAX: usize = 8;
 
-/// Those of steps that no other waits for: so nothing is written there.
+/// Those sent from where no later step writes.
 #[derive(Default)]
 pub(super) struct Held(VecDeque<Written>);
 

@@ -121,8 +121,8 @@ impl Part {
     /// Takes a step's end that is as it should be.
     pub(super) fn end(&mut self, step: StepId, outcome: Outcome) {
         if let Outcome::Written(written) = outcome {
-            match self.progress.is_needed(step) {
-                // A later step may write there, though the peer has not acknowledged all of it.
+            match self.progress.is_overwritten(step) {
+                // A later step writes there, though the peer has not acknowledged all of it.
                 true => give_back(written),
                 false => self.held.keep(written),
             }
