@@ -270,8 +270,9 @@ pub(super) fn converging(collective: Collective, algorithm: Algorithm, ranks: u3
     let others = ranks.saturating_sub(1);
     match (collective, algorithm) {
         (Collective::Gather, Algorithm::Simple) => others,
+        (Collective::Allgather | Collective::Allreduce | Collective::Alltoall, Algorithm::Serial) => others,
         // Half of the blocks come with the largest subtree, the others beside it.
-        (Collective::Gather, Algorithm::Binomial { .. }) => others / 2,
+        (Collective::Allgather | Collective::Gather, Algorithm::Binomial { .. }) => others / 2,
         (Collective::Alltoall | Collective::ReduceScatter, Algorithm::Pairwise { window: 0 }) => others,
         (Collective::Gather, Algorithm::Windowed { window }) => window.min(others),
         _ => 0,
