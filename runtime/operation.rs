@@ -167,10 +167,12 @@ impl Collective {
     /// The names of the algorithms that can carry it out.
     pub fn algorithms(self) -> &'static [&'static str] {
         match self {
-            Collective::Allgather => &["doubling", "bruck", "ring", "binomial", "serial"],
-            Collective::Allreduce => &["serial", "doubling", "global", "ring", "halving", "binomial", "chain"],
+            Collective::Allgather => &["doubling", "bruck", "ring", "binomial", "serial", "simple"],
+            Collective::Allreduce => {
+                &["serial", "doubling", "global", "ring", "halving", "simple", "binomial", "chain"]
+            }
             Collective::Alltoall => &["pairwise", "bruck", "serial"],
-            Collective::Barrier => &["serial", "dissemination", "binomial"],
+            Collective::Barrier => &["serial", "dissemination", "binomial", "simple"],
             Collective::Broadcast => &["serial", "binary", "binomial", "chain"],
             Collective::Exscan | Collective::Scan => &["doubling", "chain"],
             Collective::Gather => &["simple", "binomial", "windowed", "granted"],

@@ -1,6 +1,7 @@
 //! Barriers, of empty messages. Dissemination: in round k everybody signals the rank 2^k further on; `ceil(log2 ranks)` messages one
 //! after the other, and as many of each rank. Binomial: up the tree and down again; twice as many one after the other, but only
-//! `2 (ranks - 1)` in all: for ranks that share cores.
+//! `2 (ranks - 1)` in all. Serial: as many, by way of rank 0, and two one after the other: for ranks that share cores. Simple: all to
+//! all, of which none waits for another: for links with a long delay.
 
 use super::schedule::{Builder, Schedule};
 use super::tree::{Family, halving, star};
@@ -14,6 +15,18 @@ pub(crate) fn binomial(rank: Rank, ranks: u32) -> Schedule {
 /// The serial barrier of `rank`: everybody signals rank 0, which answers everybody.
 pub(crate) fn serial(rank: Rank, ranks: u32) -> Schedule {
     up_and_down(&star(rank, ranks))
+}
+
+/// The simple barrier of `rank`: everybody signals everybody.
+pub(crate) fn simple(rank: Rank, ranks: u32) -> Schedule {
+    let mut builder = Builder::new();
+    for by in 1..i64::from(ranks) {
+        builder.await_signal(rank.on_ring(-by, ranks), &[]);
+    }
+    for by in 1..i64::from(ranks) {
+        builder.signal(rank.on_ring(by, ranks), &[]);
+    }
+    builder.finish()
 }
 
 fn up_and_down(family: &Family) -> Schedule {

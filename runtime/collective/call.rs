@@ -8,8 +8,8 @@ use super::{allgather, allreduce, alltoall, barrier, broadcast, gather, reduce, 
 use crate::ids::Rank;
 use crate::operation::Collective;
 
-/// Rank 0 sorts the blocks of at most so many ranks for all: they are as many as the square.
-const SORTED_RANKS_MAX: u32 = 64;
+/// What has as many messages, or blocks to sort, as the square of the ranks is for so many ranks at most.
+const FEW_RANKS: u32 = 64;
 
 /// An algorithm of a collective, with its parameters. Segments are in elements; 0 means one segment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -55,7 +55,7 @@ pub enum Algorithm {
     Ring,
     /// The root sends to one rank after the other.
     Serial,
-    /// All ranks send to the root at once.
+    /// All ranks send to the root at once, or, without a root, to each other.
     Simple,
     /// Algorithm 1 of Tam and Wang.
     Windowed {
@@ -183,6 +183,9 @@ impl Call {
             (Collective::Allgather, By::Doubling) => allgather::doubling::schedule(rank, ranks, blocks),
             (Collective::Allgather, By::Ring) => allgather::ring::schedule(rank, ranks, blocks),
             (Collective::Allgather, By::Binomial { .. }) => allgather::tree::binomial(rank, ranks, blocks),
+            (Collective::Allgather, By::Simple) => allgather::simple::schedule(rank, ranks, blocks),
+            (Collective::Allreduce, By::Simple) => allreduce::simple::schedule(rank, ranks, count),
+            (Collective::Barrier, By::Simple) => barrier::simple(rank, ranks),
             (Collective::Allgather, By::Serial) => allgather::tree::serial(rank, ranks, blocks),
             (Collective::Allreduce, By::Serial) => allreduce::serial::schedule(rank, ranks, count),
             (Collective::Barrier, By::Serial) => barrier::serial(rank, ranks),
@@ -258,21 +261,27 @@ impl Call {
     pub fn algorithms(&self) -> Vec<Algorithm> {
         use Algorithm as By;
         let (segment, window) = (0, self.ranks.saturating_sub(1).max(1));
+        let few = |algorithm: By| Some(algorithm).filter(|_| self.ranks <= FEW_RANKS);
         match self.collective {
-            Collective::Allgather => vec![By::Doubling, By::Bruck, By::Ring, By::Binomial { segment }, By::Serial],
-            Collective::Allreduce if self.is_commutative => {
-                let segmented = [By::Binomial { segment }, By::Chain { segment }];
-                [By::Serial, By::Doubling, By::Global, By::Ring, By::Halving].into_iter().chain(segmented).collect()
+            Collective::Allgather => {
+                let all = [By::Doubling, By::Bruck, By::Ring, By::Binomial { segment }, By::Serial];
+                all.into_iter().chain(few(By::Simple)).collect()
             }
             Collective::Allreduce => {
-                vec![By::Serial, By::Doubling, By::Global, By::Binomial { segment }, By::Chain { segment }]
+                let commutative = [By::Ring, By::Halving].into_iter().filter(|_| self.is_commutative);
+                let short =
+                    [By::Serial, By::Doubling, By::Global].into_iter().chain(commutative).chain(few(By::Simple));
+                short.chain([By::Binomial { segment }, By::Chain { segment }]).collect()
             }
             Collective::Alltoall if matches!(self.blocks, Blocks::Equal(_)) => {
-                let few = Some(By::Serial).filter(|_| self.ranks <= SORTED_RANKS_MAX);
-                [By::Pairwise { window: 1 }, By::Pairwise { window: 0 }, By::Bruck].into_iter().chain(few).collect()
+                let all = [By::Pairwise { window: 1 }, By::Pairwise { window: 0 }, By::Bruck];
+                all.into_iter().chain(few(By::Serial)).collect()
             }
             Collective::Alltoall => vec![By::Pairwise { window: 1 }, By::Pairwise { window: 0 }],
-            Collective::Barrier => vec![By::Serial, By::Dissemination, By::Binomial { segment }],
+            Collective::Barrier => {
+                let all = [By::Serial, By::Dissemination, By::Binomial { segment }];
+                all.into_iter().chain(few(By::Simple)).collect()
+            }
             Collective::Broadcast => {
                 vec![By::Serial, By::Binary { segment }, By::Binomial { segment }, By::Chain { segment }]
             }

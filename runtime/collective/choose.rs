@@ -201,11 +201,16 @@ impl Prices {
         }
     }
 
-    /// How many times as long bytes take where ranks share cores, and so are never in the same round: messages of two rounds meet at
-    /// a port, and the one that is waited for takes longer. Not where the partner is the same in all rounds.
-    fn out_of_step(&self, algorithm: Algorithm, ranks: u32) -> f64 {
-        let changes_partners = matches!(algorithm, Algorithm::Bruck | Algorithm::Doubling | Algorithm::Halving);
-        if self.machine.shares_cores() && changes_partners && ranks > IN_STEP_MAX { OUT_OF_STEP } else { 1.0 }
+    /// How many times as long bytes take where messages meet at a port, and the one that is waited for takes longer: those of two rounds of
+    /// ranks that share cores, and so are never in the same one, unless the partner is the same in all rounds; and of everybody to everybody.
+    fn out_of_step(&self, collective: Collective, algorithm: Algorithm, ranks: u32) -> f64 {
+        let is_crowded = self.machine.shares_cores() && ranks > IN_STEP_MAX;
+        let meets = match algorithm {
+            Algorithm::Bruck | Algorithm::Doubling | Algorithm::Halving => is_crowded,
+            Algorithm::Simple => !collective.has_root() && ranks > 2,
+            _ => false,
+        };
+        if meets { OUT_OF_STEP } else { 1.0 }
     }
 
     /// What it costs if more bytes are sent to one rank at once than the queue in front of it holds: the transport
@@ -252,7 +257,8 @@ impl Prices {
                     Sequence::Single => price::line(&schedules, 1.0, bytes, &self.machine)?,
                     Sequence::InARow => price::line_in_a_row(&schedules, 1.0, bytes, &self.machine)?,
                 };
-                let line = Line { per_byte: line.per_byte * self.out_of_step(algorithm, call.ranks), ..line };
+                let line =
+                    Line { per_byte: line.per_byte * self.out_of_step(call.collective, algorithm, call.ranks), ..line };
                 let crowding = price::crowding(&schedules, 1.0, bytes, &self.machine);
                 let line = crowding.map_or(line, |crowding| crowding.line(line));
                 // Copies are free in a simulation.
@@ -271,6 +277,7 @@ pub(super) fn converging(collective: Collective, algorithm: Algorithm, ranks: u3
     match (collective, algorithm) {
         (Collective::Gather, Algorithm::Simple) => others,
         (Collective::Allgather | Collective::Allreduce | Collective::Alltoall, Algorithm::Serial) => others,
+        (Collective::Allgather | Collective::Allreduce, Algorithm::Simple) => others,
         // Half of the blocks come with the largest subtree, the others beside it.
         (Collective::Allgather | Collective::Gather, Algorithm::Binomial { .. }) => others / 2,
         (Collective::Alltoall | Collective::ReduceScatter, Algorithm::Pairwise { window: 0 }) => others,

@@ -25,8 +25,8 @@ fn barriers_send_fewer_messages_where_ranks_share_cores() {
     let crowded =
         CostModel { ranks_per_core: 4.0, hosts: Some(Hosts::of(8)), ..CostModel::of_link(10e-6, 0.1e-9, 5e-6) };
     assert_eq!(named(crowded, 8).name(), "serial");
-    for ranks in [2, 3, 8, 64] {
-        assert_eq!(named(CostModel::lan(), ranks), Algorithm::Dissemination, "{ranks}");
+    for (ranks, name) in [(2, "dissemination"), (3, "simple"), (8, "simple"), (64, "dissemination")] {
+        assert_eq!(named(CostModel::lan(), ranks).name(), name, "{ranks}");
     }
 }
 
@@ -77,7 +77,9 @@ fn sizes_decide() {
     // Of 15 ranks seven hand all that they have to a neighbour first.
     chooses(lan, Collective::Allreduce, 15, 8 << 20, "ring");
     chooses(lan, Collective::Allgather, 16, 8, "doubling");
-    chooses(lan, Collective::Allgather, 15, 8, "bruck");
+    chooses(lan, Collective::Allgather, 4, 8, "simple");
+    chooses(lan, Collective::Allgather, 8, 64 << 10, "doubling");
+    chooses(lan, Collective::Allgather, 31, 8, "bruck");
     chooses(lan, Collective::Scatter, 16, 1 << 20, "serial");
     chooses(lan, Collective::ReduceScatter, 16, 8, "halving");
     chooses(lan, Collective::Scan, 16, 8, "doubling");
@@ -85,8 +87,9 @@ fn sizes_decide() {
     // A delay of 50 ms: who sends to all at once waits once.
     let wide = CostModel::of_link(50e-3, 2e-8, 20e-6);
     chooses(wide, Collective::Broadcast, 16, 8, "serial");
-    chooses(wide, Collective::Allgather, 8, 8, "serial");
-    chooses(wide, Collective::Allreduce, 8, 8, "serial");
+    for collective in [Collective::Allgather, Collective::Allreduce, Collective::Barrier] {
+        chooses(wide, collective, 8, 8, "simple");
+    }
 }
 
 /// Four ranks on each core: few messages count, since all ranks' work adds up; bytes pass best between neighbours, since nobody is

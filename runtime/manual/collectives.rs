@@ -11,13 +11,13 @@
 //!
 //! | call | algorithms, by the names that overrides use |
 //! | --- | --- |
-//! | `barrier` | `serial`, `dissemination`, `binomial` |
+//! | `barrier` | `serial`, `dissemination`, `binomial`, `simple` (up to 64 ranks) |
 //! | `broadcast` | `serial`, `binary` (both of Stoica, Sultan and Keyes 3.1), `binomial`, `chain` (pipelined) |
 //! | `reduce` | `binary` (Stoica, Sultan and Keyes 3.2), `binomial`, `chain` |
-//! | `allreduce` | `serial`, `doubling`, `global` (3.2 of the same), `binomial`, `chain`; `ring` and `halving` (commutative operators) |
+//! | `allreduce` | `serial`, `doubling`, `global` (3.2 of the same), `binomial`, `chain`, `simple` (up to 64 ranks); `ring` and `halving` (commutative operators) |
 //! | `gather`, `gather_counts` | `simple`, `binomial`, `windowed` (Algorithm 1 of Tam and Wang), `granted` |
 //! | `scatter`, `scatter_counts` | `serial`, `binomial` |
-//! | `allgather`, `allgather_counts` | `doubling`, `bruck`, `ring`, `binomial`, `serial` |
+//! | `allgather`, `allgather_counts` | `doubling`, `bruck`, `ring`, `binomial`, `serial`, `simple` (up to 64 ranks) |
 //! | `alltoall` | `pairwise`, with a window of one round or of all rounds; `bruck`; `serial` (up to 64 ranks) |
 //! | `alltoall_counts` | `pairwise`, with a window of one round or of all rounds |
 //! | `reduce_scatter`, `reduce_scatter_counts` | `halving` and `ring` (commutative operators), `pairwise` |
@@ -25,7 +25,8 @@
 //! | `exchange`, `persistent_exchange` | none: messages with neighbours only, on which other ranks need not agree |
 //!
 //! Each is a module below `collective`, with its cost. In `serial` rank 0 (or the root) sends to or hears from every other rank itself: two
-//! rounds instead of `log2 ranks`, for short messages over links with a long delay, and for ranks that share cores.
+//! rounds instead of `log2 ranks`, for short messages of ranks that share cores. In `simple` every rank sends to the root, or to all: one round,
+//! for short messages over links with a long delay.
 //!
 //! # Counts
 //!
@@ -50,7 +51,7 @@
 //!
 //! | algorithm | order of the operands |
 //! | --- | --- |
-//! | reduce: `binomial`; allreduce: `serial`, `doubling`, `global`, `binomial`, `chain` | by rank, always |
+//! | reduce: `binomial`; allreduce: `serial`, `simple`, `doubling`, `global`, `binomial`, `chain` | by rank, always |
 //! | reduce: `binary`, `chain` | by rank; by rank starting at the root if the operator is commutative |
 //! | allreduce: `ring` | block i of the data: by rank starting at rank i, so commutative operators only |
 //! | scan and exscan: all; reduce_scatter: `pairwise` | by rank, always |
@@ -89,7 +90,7 @@
 //! a rank sends and receives without waiting in between is work, and its core changes hands for no part of it. Segments are then to save
 //! a quarter at least, of the time of any algorithm. Such ranks are not in the same round, either: where the partner changes from round to
 //! round (`bruck`, `doubling`, `halving`), messages of two rounds meet at a port. Among more than four ranks bytes are taken to cost
-//! half as much again there (measured over 1 Gbit/s: 1.3 to 2.2 times as much).
+//! half as much again there (measured over 1 Gbit/s: 1.3 to 2.2 times as much), and wherever everybody sends to everybody (`simple`).
 //!
 //! # The selection follows what ranks observe
 //!

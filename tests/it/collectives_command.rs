@@ -35,8 +35,8 @@ fn few_points_as_json() {
     assert!(result["comparisons"].to_string().contains("(A/A)") && result["verdict"]["kind"].is_string(), "{result}");
     assert!(result["hosts"][0]["ranks"].as_array().is_some_and(|ranks| ranks.len() == 3), "{}", result["hosts"]);
     let points = result["points"].as_array().expect("points");
-    // Of each number of ranks three barriers, four broadcasts and four exchanges of everybody, these in two sizes.
-    assert_eq!(points.len(), 2 * (3 + 2 * (4 + 4)), "{points:?}");
+    // Of each number of ranks four barriers, four broadcasts and four exchanges of everybody, these in two sizes.
+    assert_eq!(points.len(), 2 * (4 + 2 * (4 + 4)), "{points:?}");
     for point in points {
         let [min, median, max] = ["measured_s_min", "measured_s", "measured_s_max"].map(|member| number(point, member));
         assert!(min <= median && median <= max, "{point}");

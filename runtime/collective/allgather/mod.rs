@@ -4,4 +4,5 @@
 pub(crate) mod bruck;
 pub(crate) mod doubling;
 pub(crate) mod ring;
+pub(crate) mod simple;
 pub(crate) mod tree;

@@ -8,3 +8,4 @@ pub(crate) mod global;
 pub(crate) mod halving;
 pub(crate) mod ring;
 pub(crate) mod serial;
+pub(crate) mod simple;
