@@ -19,10 +19,18 @@ fn number(object: &Value, member: &str) -> f64 {
 #[test]
 fn few_points_as_json() {
     let what = "--operations broadcast,alltoall,barrier --bytes 8,64KiB --ranks 3,2";
-    let finished = collectives(&format!("{what} --link delay=1ms,rate=200mbit --seconds 2 --repeats 6 --json --quiet"))
-        .succeeded();
-    assert!(finished.stderr.is_empty(), "{finished:?}");
-    let result: Value = serde_json::from_str(&finished.stdout).expect("one JSON object");
+    let arguments = format!("{what} --link delay=1ms,rate=200mbit --seconds 2 --repeats 6 --json --quiet");
+    let measure = || -> Value {
+        let finished = collectives(&arguments).succeeded();
+        assert!(finished.stderr.is_empty(), "{finished:?}");
+        serde_json::from_str(&finished.stdout).expect("one JSON object")
+    };
+    // Whose times other work on this machine has hidden the link's delay in is measured again.
+    let is_hidden = |result: &Value| {
+        let parameters = result["parameters"].as_array().expect("parameters");
+        parameters.iter().any(|of| number(of, "a_s") < 0.0008)
+    };
+    let result = (0..2).map(|_| measure()).find(|result| !is_hidden(result)).unwrap_or_else(measure);
     assert_eq!(result["schema"], "lathide-collectives-2");
     assert_eq!(
         (&result["link"]["emulated"], &result["link"]["spec"]),
@@ -158,7 +166,7 @@ fn wrong_use_is_explained() {
         ("--papers --from Cargo.toml", "it is no JSON object"),
         ("--operations broadcats", "these are the operations: allgather, "),
         ("--operations gather --algorithms ring", "no operation has the algorithm \"ring\""),
-        ("--algorithms simple/2", "simple of gather has no window"),
+        ("--operations gather --algorithms simple/2", "simple of gather has no window"),
         ("--bytes 0", "such as 8, 64KiB or 1MiB"),
         ("--seconds 0", "from 0.1s to 24h"),
         ("-n 1", "from 2 to 64"),
