@@ -112,7 +112,7 @@ mod tests {
         collectives.put_back(engine, Duration::ZERO, job);
     }
 
-    /// What this rank sends has come.
+    /// What `from` sends has come.
     fn comes(engine: &mut Engine, collectives: &mut Collectives, from: Rank, message: Vec<u64>) {
         let (&op, _) = collectives.steps.iter().find(|(_, step)| step.is_read && step.peer == from).expect("a read");
         let completion = Completed { op, outcome: Outcome::Read(Box::new(message), None) };
