@@ -171,7 +171,7 @@ fn the_grid_has_a_price_for_every_algorithm_and_one_choice_each() {
     }
     assert_eq!(hidden, 3);
     let alltoall = plan::algorithms(&[Collective::Alltoall], None).unwrap();
-    assert_eq!(alltoall[&Collective::Alltoall], ["pairwise/1", "pairwise/0", "bruck"]);
+    assert_eq!(alltoall[&Collective::Alltoall], ["pairwise/1", "pairwise/0", "bruck", "serial"]);
 }
 
 #[test]
