@@ -17,6 +17,29 @@ fn chooses(machine: CostModel, collective: Collective, ranks: u32, bytes: u64, n
     assert_eq!(choice.best().algorithm.name(), name, "{collective} of {bytes} among {ranks}: {choice}");
 }
 
+/// Where all send to one rank at once, more than the queue in front of it holds costs the transport's timer.
+#[test]
+fn what_goes_to_one_rank_at_once_overflows_its_queue() {
+    use Collective::{Allgather, Allreduce, Alltoall};
+    for (collective, algorithm) in [
+        (Allgather, Algorithm::Serial),
+        (Allgather, Algorithm::Simple),
+        (Allgather, Algorithm::Binomial { segment: 0 }),
+        (Allreduce, Algorithm::Serial),
+        (Allreduce, Algorithm::Simple),
+        (Alltoall, Algorithm::Serial),
+    ] {
+        let more_s = |bytes| {
+            let call = Call::new(collective, 16, bytes, 1);
+            let [with, without] =
+                [short_queue(), CostModel::lan()].map(|machine| Prices::new(machine).seconds(&call, algorithm));
+            with.expect("a price") - without.expect("a price")
+        };
+        assert_eq!(more_s(8), 0.0, "{collective} by {algorithm}");
+        assert!((more_s(32 << 10) - 0.2).abs() < 1e-9, "{collective} by {algorithm}: {}", more_s(32 << 10));
+    }
+}
+
 /// Where ranks share cores, the fewest messages cost least; where each has its own, the fewest one after the other.
 #[test]
 fn barriers_send_fewer_messages_where_ranks_share_cores() {

@@ -69,7 +69,8 @@ use crate::operation::{Operation, OperationKind};
 /// ```
 impl Group {
     /// Waits until every rank has called `barrier` as often as this one has, by empty messages: those of
-    /// dissemination (Hensgen, Finkel and Manber 1988), or to and from one rank, directly or by a tree.
+    /// dissemination (Hensgen, Finkel and Manber 1988), those to and from one rank, directly or by a tree, or those
+    /// of everybody to everybody.
     ///
     /// # Errors
     /// As all collectives.

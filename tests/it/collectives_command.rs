@@ -25,7 +25,7 @@ fn few_points_as_json() {
         assert!(finished.stderr.is_empty(), "{finished:?}");
         serde_json::from_str(&finished.stdout).expect("one JSON object")
     };
-    // Whose times other work on this machine has hidden the link's delay in is measured again.
+    // Other work on this machine can hide the link's delay: then all is measured again.
     let is_hidden = |result: &Value| {
         let parameters = result["parameters"].as_array().expect("parameters");
         parameters.iter().any(|of| number(of, "a_s") < 0.0008)
@@ -166,7 +166,7 @@ fn wrong_use_is_explained() {
         ("--papers --from Cargo.toml", "it is no JSON object"),
         ("--operations broadcats", "these are the operations: allgather, "),
         ("--operations gather --algorithms ring", "no operation has the algorithm \"ring\""),
-        ("--operations gather --algorithms simple/2", "simple of gather has no window"),
+        ("--algorithms simple/2", "simple of allgather has no window"),
         ("--bytes 0", "such as 8, 64KiB or 1MiB"),
         ("--seconds 0", "from 0.1s to 24h"),
         ("-n 1", "from 2 to 64"),

@@ -1,6 +1,6 @@
 //! Gathers up a tree and sends the whole down again, by way of rank 0: `2 (ranks - 1)` messages in all, where doubling has `ranks log2
-//! ranks`. Twice as many follow each other, and most carry all blocks: for short blocks of ranks that share cores, where what all
-//! ranks do counts. Every block comes straight to its place.
+//! ranks`. By the binomial tree twice as many follow each other, by rank 0 alone two. Half of them carry all blocks: for short blocks of ranks
+//! that share cores, where what all ranks do counts. Every block comes straight to its place.
 
 use crate::collective::blocks::Blocks;
 use crate::collective::schedule::{After, Builder, Region, Schedule};
