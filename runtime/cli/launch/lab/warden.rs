@@ -10,6 +10,7 @@ use nix::sys::signal::SigSet;
 use rustix::process::Pid;
 
 use crate::launch::local::cleanup::kill_all;
+use crate::launch::local::sweep::Seen;
 
 /// How long killed processes may take to disappear.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -23,7 +24,7 @@ pub(crate) fn warden(directory: &Path) {
     let _ = SigSet::all().thread_block();
     let lines = io::stdin().lines().map_while(Result::ok);
     let namespaces: Vec<u64> = lines.filter_map(|number| number.parse().ok()).collect();
-    let end_processes = || kill_all(PATIENCE, |process| Some(is_in(process.id, &namespaces)));
+    let end_processes = || kill_all(PATIENCE, |process| seen(process.id, &namespaces));
     end_processes();
     // A launcher that was killed early has not made it. Within are only links and what the lab has made.
     let _ = fs::remove_dir_all(directory);
@@ -34,8 +35,12 @@ pub(crate) fn warden(directory: &Path) {
 
 /// Whether the process is in one of these network namespaces. Other users' processes cannot be read, and are not the
 /// lab's. A dead one has no namespace any more.
-fn is_in(process: Pid, namespaces: &[u64]) -> bool {
-    fs::metadata(format!("/proc/{process}/ns/net")).is_ok_and(|namespace| namespaces.contains(&namespace.ino()))
+fn seen(process: Pid, namespaces: &[u64]) -> Seen {
+    match fs::metadata(format!("/proc/{process}/ns/net")) {
+        Ok(namespace) if namespaces.contains(&namespace.ino()) => Seen::Meant,
+        Ok(_) => Seen::Other,
+        Err(_) => Seen::Nothing,
+    }
 }
 
 #[cfg(test)]
@@ -46,7 +51,7 @@ mod tests {
     fn a_process_is_in_its_own_network() {
         let own = rustix::process::getpid();
         let namespace = fs::metadata("/proc/self/ns/net").unwrap().ino();
-        assert!(is_in(own, &[1, namespace]));
-        assert!(!is_in(own, &[1]) && !is_in(own, &[]));
+        assert_eq!(seen(own, &[1, namespace]), Seen::Meant);
+        assert_eq!([seen(own, &[1]), seen(own, &[])], [Seen::Other; 2]);
     }
 }

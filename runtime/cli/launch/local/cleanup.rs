@@ -1,8 +1,11 @@
 //! Ends what a job's processes have started in turn and left.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
+use super::sweep::{Seen, Sweep};
 
 /// The variable that marks every process of a job: descendants inherit it.
 pub(in crate::launch) const JOB_VARIABLE: &str = "LATHIDE_JOB";
@@ -16,28 +19,34 @@ pub(super) fn kill_left_overs(job: &str, groups: &[Pid]) {
     let own = Process::of(rustix::process::getpid());
     kill_all(PATIENCE, |process| match process.belongs_to(&mark, groups) {
         // One that was there before this process is not the job's, whatever it will be.
-        None if own.as_ref().is_some_and(|own| process.started < own.started) => Some(false),
-        belongs => belongs,
+        Seen::Later if own.as_ref().is_some_and(|own| process.started < own.started) => Seen::Other,
+        seen => seen,
     });
 }
 
-/// Kills all processes that are `meant` until there is none, or so much time has passed. `None`: it cannot be seen yet.
-pub(in crate::launch) fn kill_all(patience: Duration, meant: impl Fn(&Process) -> Option<bool>) {
-    let deadline = Instant::now() + patience;
+/// Kills all processes that are seen to be [`Seen::Meant`] until there is none, or for so much time none was found that
+/// was not killed before: killed ones may take long to disappear.
+pub(in crate::launch) fn kill_all(patience: Duration, look: impl Fn(&Process) -> Seen) {
+    let (mut sweep, mut killed) = (Sweep::default(), HashSet::new());
+    let mut deadline = Instant::now() + patience;
     loop {
         let mut is_done = true;
-        for process in processes() {
-            let meant = meant(&process);
-            is_done &= meant == Some(false);
-            if meant != Some(true) {
+        for id in processes() {
+            let process = Process::of(id);
+            let seen = process.as_ref().map_or(Seen::Nothing, &look);
+            is_done &= sweep.is_harmless(id, seen);
+            if seen != Seen::Meant {
                 continue;
             }
-            if process.state != b'Z' {
-                // Gone already: that is what is wanted.
-                let _ = kill_process(process.id, Signal::KILL);
-            } else {
+            if process.is_some_and(|process| process.state == b'Z') {
                 // An orphan is this process's child, since it is their subreaper; nobody else would collect it.
-                let _ = waitpid(Some(process.id), WaitOptions::NOHANG);
+                let _ = waitpid(Some(id), WaitOptions::NOHANG);
+            } else {
+                // Gone already: that is what is wanted.
+                let _ = kill_process(id, Signal::KILL);
+            }
+            if killed.insert(id) {
+                deadline = Instant::now() + patience;
             }
         }
         // Only now: a look that takes long, on a busy machine, is not in vain.
@@ -68,23 +77,24 @@ impl Process {
         Process::parse(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
     }
 
-    /// Whether it is the job's. `None` if that cannot be seen yet.
-    fn belongs_to(&self, mark: &[u8], groups: &[Pid]) -> Option<bool> {
+    /// Whether it is the job's.
+    fn belongs_to(&self, mark: &[u8], groups: &[Pid]) -> Seen {
         let own = rustix::process::getpid();
         if self.id == own {
-            return Some(false);
+            return Seen::Other;
         }
         if self.parent == Some(own) && self.group.is_some_and(|group| groups.contains(&group)) {
-            return Some(true);
+            return Seen::Meant;
         }
         // Other users' processes cannot be read, and are not this job's. A dead one has no environment any more.
         let environment = std::fs::read(format!("/proc/{}/environ", self.id)).unwrap_or_default();
-        // One that is about to become another program has none for a moment. The kernel's own never have a program.
-        if environment.is_empty() && self.state != b'Z' && std::fs::read_link(format!("/proc/{}/exe", self.id)).is_ok()
-        {
-            return None;
+        if environment.is_empty() {
+            // One that is about to become another program has none for a moment. The kernel's own never have a program.
+            let has_program = || std::fs::read_link(format!("/proc/{}/exe", self.id)).is_ok();
+            return if self.state != b'Z' && has_program() { Seen::Later } else { Seen::Nothing };
         }
-        Some(environment.split(|&byte| byte == 0).any(|variable| variable == mark))
+        let is_marked = environment.split(|&byte| byte == 0).any(|variable| variable == mark);
+        if is_marked { Seen::Meant } else { Seen::Other }
     }
 
     /// From a line of `/proc/PID/stat`: number, name in parentheses (which may hold anything), state, parent, group, and
@@ -104,10 +114,10 @@ fn number(text: &str) -> Option<Pid> {
     text.parse().ok().filter(|number| *number > 0).and_then(Pid::from_raw)
 }
 
-fn processes() -> impl Iterator<Item = Process> {
+/// All processes, as the system lists them.
+fn processes() -> impl Iterator<Item = Pid> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbered = entries.filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
-    numbered.filter_map(|entry| Process::of(number(entry.file_name().to_str()?)?))
+    entries.filter_map(|entry| number(entry.file_name().to_str()?))
 }
 
 #[cfg(test)]
@@ -123,6 +133,6 @@ mod tests {
         let collected = Process::parse("43 (b) X 0 -1 -1 0 -1 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20").unwrap();
         assert_eq!((collected.parent, collected.group), (None, None));
         assert!(Process::parse("42 (a").is_none() && Process::parse("").is_none());
-        assert!(processes().any(|process| process.id == rustix::process::getpid()));
+        assert!(processes().any(|process| process == rustix::process::getpid()));
     }
 }

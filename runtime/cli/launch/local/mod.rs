@@ -17,6 +17,7 @@ mod run;
 mod signals;
 pub(crate) mod spawn;
 mod supervise;
+pub(super) mod sweep;
 mod verdict;
 
 pub(crate) use event::End;

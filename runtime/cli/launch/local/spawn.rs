@@ -16,6 +16,7 @@ use tokio::process::{Child, Command};
 use super::cleanup::{JOB_VARIABLE, kill_left_overs};
 use super::job::{Job, Stdin};
 use crate::launch::failed::{Failed, system};
+use crate::launch::warden::Launcher;
 use lathide::config::Key;
 use lathide::launcher::handshake::job_id;
 
@@ -131,7 +132,7 @@ pub(super) const DONE: &str = "done";
 /// The hidden warden: waits for the launcher to say that all is done or to die, and then ends the job's left-overs and
 /// removes the directories that it was told of.
 pub(crate) fn warden(job: &str) {
-    let mut directories = Vec::new();
+    let (launcher, mut directories) = (Launcher::new(), Vec::new());
     for line in io::stdin().lines().map_while(Result::ok) {
         if line == DONE {
             return;
@@ -139,6 +140,7 @@ pub(crate) fn warden(job: &str) {
         directories.push(line);
     }
     // The end of the input without that word: the launcher died.
+    launcher.wait();
     kill_left_overs(job, &[]);
     for directory in directories {
         // It may have removed it itself.
