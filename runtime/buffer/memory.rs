@@ -34,6 +34,34 @@ pub(crate) fn copy_of<T: Copy>(from: &[T]) -> Vec<T> {
     copy
 }
 
+/// Of `count` bytes that lie in `pieces` one after the other, all from `skip` on move to the front.
+///
+/// # Panics
+/// If the pieces have fewer bytes.
+pub(crate) fn move_up(pieces: &mut [&mut [u8]], skip: usize, count: usize) {
+    let mut left = count.saturating_sub(skip);
+    let (mut to, mut to_at, mut from, mut from_at) = (0, 0, 0, skip);
+    while left > 0 {
+        if to_at == pieces[to].len() {
+            (to, to_at) = (to + 1, 0);
+            continue;
+        }
+        if from_at >= pieces[from].len() {
+            (from, from_at) = (from + 1, from_at - pieces[from].len());
+            continue;
+        }
+        let room = (pieces[to].len() - to_at).min(pieces[from].len() - from_at);
+        let now = room.min(left).min(PIECE_BYTES);
+        if to == from {
+            pieces[to].copy_within(from_at..from_at + now, to_at);
+        } else {
+            let (before, after) = pieces.split_at_mut(from);
+            before[to][to_at..to_at + now].copy_from_slice(&after[0][from_at..from_at + now]);
+        }
+        (to_at, from_at, left) = (to_at + now, from_at + now, left - now);
+    }
+}
+
 /// How many elements a piece has.
 const fn elements<T>() -> usize {
     match size_of::<T>() {
@@ -62,6 +90,25 @@ mod tests {
             append(&mut all, &from);
             prop_assert_eq!(&all[..before], &vec![[9; 3]; before][..]);
             prop_assert_eq!(&all[before..], &from[..]);
+        }
+
+        #[test]
+        fn what_lies_in_pieces_moves_up(
+            lengths in prop::collection::vec(0..3000_usize, 1..8),
+            (skip, short) in (0..5000_usize, 0..100_usize),
+        ) {
+            let total: usize = lengths.iter().sum();
+            let all: Vec<u8> = (0..total).map(|at| (at % 251) as u8).collect();
+            let count = total.saturating_sub(short);
+            let mut rest = &all[..];
+            let mut pieces: Vec<Vec<u8>> = lengths.iter().map(|&length| {
+                let (piece, beyond) = rest.split_at(length);
+                rest = beyond;
+                piece.to_vec()
+            }).collect();
+            move_up(&mut pieces.iter_mut().map(|piece| &mut piece[..]).collect::<Vec<_>>(), skip, count);
+            let expected = all[..count].get(skip..).unwrap_or_default();
+            prop_assert_eq!(&pieces.concat()[..expected.len()], expected);
         }
     }
 

@@ -2,13 +2,17 @@
 //!
 //! While a long message arrives for a posted read, the next bytes are most likely its next fragments. So one
 //! vectored read offers the rest of the posted buffer in fragments, with room for a header between each two.
-//! When a long message has filled a read's buffer and the next read of its key waits with as long a buffer, the
-//! next message most likely fills that one, so even its first fragments are read in place. Where a header turns
-//! out to be another one, what was read beyond it is taken out again and parsed as usual; the places it lay in are
-//! filled by the right bytes later.
+//! When a long message has filled a read's buffer and another read waits with as long a buffer, the next message most
+//! likely fills that one, so even its first fragments are read in place, together with the short end of a message before
+//! it. An acknowledgement in between is taken out, and what lies behind it moves up. Where a header turns out to be
+//! another one, what was read beyond it is taken out again and parsed as usual; the places it lay in are filled by the
+//! right bytes later.
+
+mod plan;
 
 use std::io::{self, IoSliceMut};
 
+use self::plan::Plan;
 use crate::buffer::memory;
 use crate::error::WireError;
 use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES, MessageHeader};
@@ -18,6 +22,9 @@ const PREDICTED_MAX: usize = 64;
 /// Bytes that one call may read. The sender hears of room only when a call is over, and what has just come is still in the
 /// caches: a megabyte at a time costs long messages a third of their bandwidth over loopback (`benches/results`).
 const PREDICTED_BYTES: usize = 128 << 10;
+/// Bytes of a frame that may come between any two others while both ends send, and changes nothing of what is being received: an
+/// acknowledgement, or credit.
+const NOTICE_BYTES: usize = HEADER_BYTES + 8;
 /// Bytes of a first fragment's head.
 const HEAD_BYTES: usize = HEADER_BYTES + MESSAGE_HEADER_BYTES;
 /// Predicting pays from two frames on ...
@@ -154,40 +161,82 @@ impl Parser {
         buffer: &mut [u8],
         read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
     ) -> io::Result<Result<usize, WireError>> {
-        let tail = HEAD_BYTES;
-        let count;
-        let taken = if let Some(plan) = self.next_fragments(frames) {
-            let mut headers = [[0; HEADER_BYTES]; PREDICTED_MAX];
-            let Some(place) = frames.place(plan.message_id) else { return Ok(Ok(0)) };
-            let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
-            plan.offer(&mut slices, place, &mut headers);
-            slices.push(IoSliceMut::new(&mut buffer[..tail]));
-            count = read(&mut slices)?;
-            self.accept(frames, &plan, &headers, buffer, count)
-        } else if let Some((message_header, mut plan)) = self.next_message(frames) {
-            let (mut head, mut headers) = ([0; HEAD_BYTES], [[0; HEADER_BYTES]; PREDICTED_MAX]);
-            let Some((_, place)) = frames.expected() else { return Ok(Ok(0)) };
-            let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
-            slices.push(IoSliceMut::new(&mut head));
-            plan.offer(&mut slices, place, &mut headers);
-            slices.push(IoSliceMut::new(&mut buffer[..tail]));
-            count = read(&mut slices)?;
-            match self.opens(&head[..count.min(HEAD_BYTES)], &message_header, plan.left) {
-                Some(message_id) => {
-                    plan.message_id = message_id;
-                    let accepted = self.feed(frames, &head);
-                    accepted.and_then(|()| self.accept(frames, &plan, &headers, buffer, count - HEAD_BYTES))
-                }
-                None => {
-                    let place = frames.expected().map(|(_, place)| place);
-                    let headers = &headers[..plan.most()];
-                    let bytes = plan.gather(&head, place.unwrap_or_default(), headers, buffer, count);
-                    self.feed(frames, &bytes)
-                }
+        if let Some(plan) = self.next_fragments(frames) {
+            return self.receive_fragments(frames, plan, buffer, read);
+        }
+        if let Some((message_header, plan, rest)) = self.next_message(frames)
+            && rest + HEAD_BYTES <= buffer.len()
+        {
+            return self.receive_message(frames, (message_header, plan), buffer.split_at_mut(rest), read);
+        }
+        let count = read(&mut [IoSliceMut::new(buffer)])?;
+        Ok(self.feed(frames, &buffer[..count]).map(|()| count))
+    }
+
+    /// Reads fragments of the message under way into its place.
+    fn receive_fragments(
+        &mut self,
+        frames: &mut impl Frames,
+        plan: Plan,
+        buffer: &mut [u8],
+        read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> io::Result<Result<usize, WireError>> {
+        let mut headers = [[0; HEADER_BYTES]; PREDICTED_MAX];
+        let tail = &mut buffer[..HEAD_BYTES];
+        let Some(place) = frames.place(plan.message_id) else { return Ok(Ok(0)) };
+        let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
+        plan.offer(&mut slices, place, &mut headers);
+        slices.push(IoSliceMut::new(tail));
+        let count = read(&mut slices)?;
+        Ok(self.accept(frames, &plan, &mut headers, tail, count).map(|()| count))
+    }
+
+    /// Reads the end of a message, if one is under way, into the first part of `buffer`, and the beginning of the next message
+    /// into its probable place.
+    fn receive_message(
+        &mut self,
+        frames: &mut impl Frames,
+        (message_header, mut plan): (MessageHeader, Plan),
+        (end, buffer): (&mut [u8], &mut [u8]),
+        read: &mut dyn FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> io::Result<Result<usize, WireError>> {
+        let (mut head, mut headers) = ([0; HEAD_BYTES], [[0; HEADER_BYTES]; PREDICTED_MAX]);
+        let tail = &mut buffer[..HEAD_BYTES];
+        let Some((_, place)) = frames.expected() else { return Ok(Ok(0)) };
+        let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 4);
+        if !end.is_empty() {
+            slices.push(IoSliceMut::new(end));
+        }
+        slices.push(IoSliceMut::new(&mut head));
+        plan.offer(&mut slices, place, &mut headers);
+        slices.push(IoSliceMut::new(tail));
+        let count = read(&mut slices)?;
+        let end = &end[..count.min(end.len())];
+        let mut behind = count - end.len();
+        // What the end completes may change what is expected: so first it is seen what has come behind it.
+        let mut notice = None;
+        if behind > NOTICE_BYTES
+            && let Some(found) = notice_at(&head, self.number)
+            && let Some((_, place)) = frames.expected()
+        {
+            notice = Some(found);
+            plan.pull(&mut head, place, &mut headers[..plan.most()], tail, behind);
+            behind -= NOTICE_BYTES;
+        }
+        let number = self.number.wrapping_add(u32::from(notice.is_some()));
+        let notice: &[u8] = notice.as_ref().map_or(&[], |frame| frame);
+        let taken = match opens(&head[..behind.min(HEAD_BYTES)], number, &message_header, plan.left) {
+            Some(message_id) => {
+                plan.message_id = message_id;
+                let begun = [end, notice, &head].into_iter().try_for_each(|bytes| self.feed(frames, bytes));
+                begun.and_then(|()| self.accept(frames, &plan, &mut headers, tail, behind - HEAD_BYTES))
             }
-        } else {
-            count = read(&mut [IoSliceMut::new(buffer)])?;
-            self.feed(frames, &buffer[..count])
+            None => {
+                let place = frames.expected().map(|(_, place)| place);
+                let headers = &headers[..plan.most()];
+                let bytes = plan.gather(&head, place.unwrap_or_default(), headers, tail, behind);
+                [end, notice, &bytes].into_iter().try_for_each(|bytes| self.feed(frames, bytes))
+            }
         };
         Ok(taken.map(|()| count))
     }
@@ -207,26 +256,24 @@ impl Parser {
         (fragment > 0 && pays(place, left, fragment)).then_some(Plan { message_id, left, fragment })
     }
 
-    /// The message that probably comes next, and how its first bytes will be cut; its message_id is not known yet.
-    fn next_message(&self, frames: &mut impl Frames) -> Option<(MessageHeader, Plan)> {
-        if !self.stage.is_empty() || self.payload.is_some() {
+    /// The message that probably comes next, and how its first bytes will be cut; its message_id is not known yet. Before it
+    /// come so many bytes, the end of the message under way.
+    fn next_message(&self, frames: &mut impl Frames) -> Option<(MessageHeader, Plan, usize)> {
+        if !self.stage.is_empty() {
             return None;
         }
+        let rest = match self.payload {
+            None => 0,
+            Some((message_id, left)) => {
+                let is_end = left <= COPIED_MAX && frames.missing(message_id).ok()? == left as u64;
+                is_end.then_some(left)?
+            }
+        };
         let fragment = self.first?;
         let (message_header, place) = frames.expected()?;
         let place = place.len();
         let plan = Plan { message_id: 0, left: fragment.min(place), fragment };
-        (fragment > 0 && pays(place, 0, fragment)).then_some((message_header, plan))
-    }
-
-    /// Whether `head` opens the expected message with a first fragment of `length`; its message_id.
-    fn opens(&self, head: &[u8], expected: &MessageHeader, length: usize) -> Option<u64> {
-        let (header, message_header) = head.split_first_chunk()?;
-        let header = Header::decode(header).ok()?;
-        let message_header = MessageHeader::decode(message_header.first_chunk()?).ok()?;
-        let (kind, flags, number) = (Kind::Data, FIRST, self.number);
-        let alike = Header { kind, flags, number, message_id: header.message_id, length: length as u32 };
-        (header == alike && message_header == *expected).then_some(header.message_id)
+        (fragment > 0 && pays(place, 0, fragment)).then_some((message_header, plan, rest))
     }
 
     /// Goes through what a predicted read has brought.
@@ -234,8 +281,8 @@ impl Parser {
         &mut self,
         frames: &mut impl Frames,
         plan: &Plan,
-        headers: &[[u8; HEADER_BYTES]; PREDICTED_MAX],
-        buffer: &[u8],
+        headers: &mut [[u8; HEADER_BYTES]; PREDICTED_MAX],
+        tail: &mut [u8],
         count: usize,
     ) -> Result<(), WireError> {
         let mut rest = count;
@@ -247,28 +294,34 @@ impl Parser {
             self.advance(frames, plan.message_id, plan.left - now);
             rest -= now;
         }
-        let headers = &headers[..plan.most()];
-        for (at, header) in headers.iter().enumerate() {
-            if rest == 0 {
-                return Ok(());
-            }
+        let (headers, mut at) = (&mut headers[..plan.most()], 0);
+        while rest > 0 && at < headers.len() {
             // One whose read was given up keeps its place when it is complete: nothing was offered behind it.
-            let Some(missing) = frames.place(plan.message_id).map(|place| place.len()).filter(|&missing| missing > 0)
-            else {
+            let Some(place) = frames.place(plan.message_id).filter(|place| !place.is_empty()) else {
                 if offered == 0 {
                     break;
                 }
                 // Other lanes have brought what this one was to bring; what was read into the place is its reader's now.
                 return Err(WireError::NoSuchMessage { what: "data", message_id: plan.message_id });
             };
-            let length = plan.fragment.min(missing);
+            let (header, length) = (headers[at], plan.fragment.min(place.len()));
             if rest < HEADER_BYTES {
                 return self.feed(frames, &header[..rest]);
             }
             let (kind, number) = (Kind::Data, self.number);
             let expected = Header { kind, flags: 0, number, message_id: plan.message_id, length: length as u32 };
-            if *header != expected.encode() {
-                return self.repair(frames, plan, &headers[at..], buffer, rest);
+            if header != expected.encode() {
+                if rest > NOTICE_BYTES
+                    && let Some(body) = place[..length].get(..NOTICE_BYTES - HEADER_BYTES)
+                    && let Some(notice) = notice_at(&[&header, body].concat(), number)
+                {
+                    let plan = Plan { left: 0, ..*plan };
+                    plan.pull(&mut [], place, &mut headers[at..], tail, rest);
+                    rest -= NOTICE_BYTES;
+                    self.feed(frames, &notice)?;
+                    continue;
+                }
+                return self.repair(frames, plan, &headers[at..], tail, rest);
             }
             rest -= HEADER_BYTES;
             self.number = number.wrapping_add(1);
@@ -278,8 +331,9 @@ impl Parser {
             self.payload = Some((plan.message_id, length));
             self.advance(frames, plan.message_id, length - now);
             rest -= now;
+            at += 1;
         }
-        self.feed(frames, &buffer[..rest])
+        self.feed(frames, &tail[..rest])
     }
 
     /// The prediction failed at `headers[0]`: parses it and the `rest` bytes from it on as they came.
@@ -288,12 +342,12 @@ impl Parser {
         frames: &mut impl Frames,
         plan: &Plan,
         headers: &[[u8; HEADER_BYTES]],
-        buffer: &[u8],
+        tail: &[u8],
         rest: usize,
     ) -> Result<(), WireError> {
         let plan = Plan { left: 0, ..*plan };
         let place = frames.place(plan.message_id);
-        let bytes = plan.gather(&[], place.unwrap_or_default(), headers, buffer, rest);
+        let bytes = plan.gather(&[], place.unwrap_or_default(), headers, tail, rest);
         self.feed(frames, &bytes)
     }
 
@@ -358,58 +412,20 @@ fn pays(place: usize, left: usize, fragment: usize) -> bool {
     place >= left + PREDICTED_MIN * fragment || place > COPIED_MAX
 }
 
-/// How the next bytes are probably cut.
-struct Plan {
-    message_id: u64,
-    /// Payload bytes that complete the frame under way.
-    left: usize,
-    /// The length of the fragments to come.
-    fragment: usize,
+/// Whether `head` is frame `number` and opens the expected message with a first fragment of `length`; its message_id.
+fn opens(head: &[u8], number: u32, expected: &MessageHeader, length: usize) -> Option<u64> {
+    let (header, message_header) = head.split_first_chunk()?;
+    let header = Header::decode(header).ok()?;
+    let message_header = MessageHeader::decode(message_header.first_chunk()?).ok()?;
+    let (kind, flags) = (Kind::Data, FIRST);
+    let alike = Header { kind, flags, number, message_id: header.message_id, length: length as u32 };
+    (header == alike && message_header == *expected).then_some(header.message_id)
 }
 
-impl Plan {
-    /// How many fragments behind the one under way one call may read.
-    fn most(&self) -> usize {
-        PREDICTED_BYTES.saturating_sub(self.left).div_ceil(self.fragment.max(1)).clamp(1, PREDICTED_MAX)
-    }
-
-    /// Offers `place` for reading, cut to fragments, with a header between each two.
-    fn offer<'a>(
-        &self,
-        slices: &mut Vec<IoSliceMut<'a>>,
-        place: &'a mut [u8],
-        headers: &'a mut [[u8; HEADER_BYTES]; PREDICTED_MAX],
-    ) {
-        let (first, mut rest) = place.split_at_mut(self.left);
-        slices.push(IoSliceMut::new(first));
-        for header in &mut headers[..self.most()] {
-            if rest.is_empty() {
-                break;
-            }
-            let (fragment, beyond) = rest.split_at_mut(self.fragment.min(rest.len()));
-            slices.push(IoSliceMut::new(header));
-            slices.push(IoSliceMut::new(fragment));
-            rest = beyond;
-        }
-    }
-
-    /// The first `count` bytes of what was read so, in the order in which they came.
-    fn gather(&self, head: &[u8], place: &[u8], headers: &[[u8; HEADER_BYTES]], tail: &[u8], count: usize) -> Vec<u8> {
-        let (first, mut rest) = place.split_at(self.left.min(place.len()));
-        let mut bytes = Vec::with_capacity(count);
-        bytes.extend_from_slice(head);
-        bytes.extend_from_slice(first);
-        for header in headers {
-            if bytes.len() >= count || rest.is_empty() {
-                break;
-            }
-            let (fragment, beyond) = rest.split_at(self.fragment.min(rest.len()));
-            bytes.extend_from_slice(header);
-            bytes.extend_from_slice(fragment);
-            rest = beyond;
-        }
-        bytes.extend_from_slice(&tail[..count.saturating_sub(bytes.len())]);
-        bytes.truncate(count);
-        bytes
-    }
+/// Frame `number` at the front of `bytes`, if it is an acknowledgement or credit.
+fn notice_at(bytes: &[u8], number: u32) -> Option<[u8; NOTICE_BYTES]> {
+    let frame: &[u8; NOTICE_BYTES] = bytes.first_chunk()?;
+    let header = Header::decode(frame.first_chunk()?).ok()?;
+    let is_one = matches!(header.kind, Kind::Acknowledgement | Kind::Credit) && header.number == number;
+    (is_one && header.length as usize == NOTICE_BYTES - HEADER_BYTES).then_some(*frame)
 }

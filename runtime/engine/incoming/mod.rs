@@ -64,6 +64,8 @@ pub(super) struct Incoming {
     pub(super) any_taken: u64,
     /// The last message, if it filled its read's buffer.
     last_filled: Option<MessageHeader>,
+    /// What the last read that met no message waits for, or waited.
+    last_posted: Option<MatchKey>,
     /// The message that was complete last, and its bytes.
     last_complete: Option<(u64, u64)>,
     /// Buffers that nobody wants any more, to be dropped when nothing is locked.
@@ -90,6 +92,7 @@ impl Incoming {
             asked: HashSet::new(),
             any_taken: 0,
             last_filled: None,
+            last_posted: None,
             last_complete: None,
             spent: Vec::new(),
             notes: Notes::default(),
@@ -113,6 +116,7 @@ impl Incoming {
         }
         let queue = self.posted.entry(key).or_default();
         queue.push_back(read);
+        self.last_posted = Some(key);
         if self.holding {
             self.want(key, control);
         }
@@ -281,18 +285,21 @@ impl Incoming {
         self.last_complete.filter(|(last, _)| *last == message_id).map(|(_, bytes)| bytes)
     }
 
-    /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer,
-    /// and the next read of its key waits with one that is as long.
+    /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer, and the next
+    /// read of its key waits with one that is as long; or, where none waits, the read that was posted last: collectives' messages
+    /// have a key for each call.
     pub(super) fn expected(&mut self, any: &AnyReads) -> Option<(MessageHeader, &mut [u8])> {
-        let message_header = self.last_filled?;
-        let read = self.posted.get_mut(&message_header.key)?.front_mut()?;
+        let last = self.last_filled?;
+        let waits = |key: &MatchKey| self.posted.get(key).is_some_and(|queue| !queue.is_empty());
+        let key = Some(last.key).filter(waits).or(self.last_posted)?;
+        let read = self.posted.get_mut(&key)?.front_mut()?;
         // An older read of any origin takes it.
-        if !any.is_empty() && any.front(message_header.key).is_some_and(|other| other.op < read.op) {
+        if !any.is_empty() && any.front(key).is_some_and(|other| other.op < read.op) {
             return None;
         }
         let (element, place) = (read.element, read.place.bytes_mut());
-        let alike = place.len() as u64 == message_header.total && element == message_header.element;
-        alike.then_some((message_header, place))
+        let alike = place.len() as u64 == last.total && element == last.element;
+        alike.then_some((MessageHeader { key, ..last }, place))
     }
 
     /// Withdraws a read that has met no message. `None`: it has, and runs to its end.
