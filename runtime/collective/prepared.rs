@@ -24,8 +24,6 @@ pub(crate) struct Prepared {
     peers: Arc<[Rank]>,
     /// Where the three buffers are cut; simulations need none.
     cuts: OnceLock<[Cuts; 3]>,
-    /// For each step whether what it sends is written later; the same.
-    overwritten: OnceLock<Vec<bool>>,
 }
 
 impl Prepared {
@@ -66,7 +64,6 @@ impl Prepared {
             receive_count,
             peers: peers.into(),
             cuts: OnceLock::new(),
-            overwritten: OnceLock::new(),
             schedule,
         }
     }
@@ -97,11 +94,6 @@ impl Prepared {
         &self.peers
     }
 
-    /// Whether `step` sends from where a later step writes.
-    pub(super) fn is_overwritten(&self, step: StepId) -> bool {
-        self.overwritten.get_or_init(|| overwritten(&self.schedule))[step.index()]
-    }
-
     /// Where the input, the output and the scratch buffer are cut, so that steps lend whole pieces.
     pub(super) fn cuts(&self) -> &[Cuts; 3] {
         self.cuts.get_or_init(|| {
@@ -112,20 +104,6 @@ impl Prepared {
             })
         })
     }
-}
-
-/// For each step whether it sends from where a later one writes.
-fn overwritten(schedule: &Schedule) -> Vec<bool> {
-    let writes = |step: StepId| schedule.action(step).writes().map(|region| (step, region));
-    let writes: Vec<(StepId, Region)> = schedule.steps().filter_map(writes).collect();
-    let is_overwritten = |step| match schedule.action(step) {
-        Action::Send { from, .. } => {
-            let later = writes.partition_point(|(writer, _)| *writer <= step);
-            writes[later..].iter().any(|(_, region)| region.overlaps(from))
-        }
-        _ => false,
-    };
-    schedule.steps().map(is_overwritten).collect()
 }
 
 /// The elements of a region within its buffer.
@@ -157,29 +135,5 @@ impl Action {
     /// Whether it takes a message.
     pub(super) fn is_receive(&self) -> bool {
         matches!(self, Action::Await { .. } | Action::Receive { .. })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::collective::{Blocks, allgather, broadcast};
-
-    /// What a broadcast passes on stays as it is, though its messages wait for each other. What a leaf hands up is overwritten by
-    /// the answer.
-    #[test]
-    fn what_is_sent_and_written_later_is_known() {
-        let sends = |schedule: Schedule| -> Vec<bool> {
-            let prepared = Prepared::from(schedule);
-            let sends = prepared.steps().filter(|step| matches!(prepared.action(*step), Action::Send { .. }));
-            sends.map(|step| prepared.is_overwritten(step)).collect()
-        };
-        let long = 1 << 20;
-        assert_eq!(sends(broadcast::binomial::schedule(Rank(0), 8, Rank(0), long, 0)), [false; 3]);
-        assert_eq!(sends(broadcast::binomial::schedule(Rank(4), 8, Rank(0), long, 0)), [false; 2]);
-        let blocks = Blocks::Equal(1);
-        assert_eq!(sends(allgather::tree::serial(Rank(1), 8, &blocks)), [true]);
-        assert_eq!(sends(allgather::tree::serial(Rank(0), 8, &blocks)), [false; 7]);
-        assert_eq!(sends(allgather::ring::schedule(Rank(0), 3, &blocks)), [false; 2]);
     }
 }

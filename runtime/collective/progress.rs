@@ -96,11 +96,6 @@ impl Progress {
         self.incomplete == 0
     }
 
-    /// Whether `step` sends from where a later step writes.
-    pub(super) fn is_overwritten(&self, step: StepId) -> bool {
-        self.schedule.is_overwritten(step)
-    }
-
     /// What `step` does.
     pub(super) fn action(&self, step: StepId) -> Action {
         self.schedule.action(step)

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::held::{Held, give_back};
+use super::held::Held;
 use super::members::Members;
 use super::start::{Deferred, Start};
 use super::work::Work;
@@ -21,6 +21,9 @@ use crate::ids::Rank;
 
 /// Bytes that are combined or copied before the messages have their turn again: some tens of microseconds.
 const SLICE_BYTES: u64 = 256 << 10;
+/// The same where the collective waits for no message: what others' next messages bring had better wait for the next call, whose
+/// places they then find.
+const LAST_SLICE_BYTES: u64 = 4 * SLICE_BYTES;
 /// The time after which messages have their turn, whatever is combined.
 const SLICE_TIME: Duration = Duration::from_millis(1);
 /// A piece is at most so many times the one before, of whose time nothing is known if it was short.
@@ -42,6 +45,8 @@ pub(super) struct Part {
     pace: u64,
     /// What it has sent and not given back.
     held: Held,
+    /// Messages that are posted and have not ended.
+    under_way: usize,
     /// Steps that have ended since it ran last.
     pub(super) ended: Vec<(StepId, Outcome)>,
     /// What is to be posted now.
@@ -73,7 +78,18 @@ pub(super) enum End {
 impl Part {
     pub(super) fn new(progress: Progress, work: Box<dyn Work>, members: Arc<Members>) -> Self {
         let (held, ended, posts) = (Held::default(), Vec::new(), Vec::new());
-        Part { deferred: None, progress, members, work: Some(work), local: None, pace: 1, held, ended, posts }
+        Part {
+            deferred: None,
+            progress,
+            members,
+            work: Some(work),
+            local: None,
+            pace: 1,
+            held,
+            under_way: 0,
+            ended,
+            posts,
+        }
     }
 
     /// Whether nothing is left of it but its lists' memory.
@@ -85,13 +101,25 @@ impl Part {
     /// [`Part::new`] in the memory of one that is spent.
     pub(super) fn renew(&mut self, progress: Progress, work: Box<dyn Work>, members: Arc<Members>) {
         (self.progress, self.members, self.work, self.local, self.pace) = (progress, members, Some(work), None, 1);
+        self.under_way = 0;
     }
 
     /// A part that is not known yet.
     pub(super) fn deferred(deferred: Deferred, members: Arc<Members>) -> Self {
         let progress = Progress::new(Builder::new().finish());
         let (held, ended, posts) = (Held::default(), Vec::new(), Vec::new());
-        Part { deferred: Some(deferred), progress, members, work: None, local: None, pace: 1, held, ended, posts }
+        Part {
+            deferred: Some(deferred),
+            progress,
+            members,
+            work: None,
+            local: None,
+            pace: 1,
+            held,
+            under_way: 0,
+            ended,
+            posts,
+        }
     }
 
     /// Whether a step's end is taken without copying anything, and is as it should be.
@@ -120,13 +148,12 @@ impl Part {
 
     /// Takes a step's end that is as it should be.
     pub(super) fn end(&mut self, step: StepId, outcome: Outcome) {
-        if let Outcome::Written(written) = outcome {
-            match self.progress.is_overwritten(step) {
-                // A later step writes there, though the peer has not acknowledged all of it.
-                true => give_back(written),
-                false => self.held.keep(written),
-            }
+        if let Outcome::Written(written) = outcome
+            && let Action::Send { from, .. } = self.progress.action(step)
+        {
+            self.held.keep(from, written);
         }
+        self.under_way -= 1;
         self.progress.done(step);
     }
 
@@ -183,10 +210,11 @@ impl Job {
     }
 
     fn go_on(&mut self, now: impl Fn() -> Duration) -> Result<bool, String> {
-        let Part { progress, work, local, pace, posts, .. } = &mut *self.part;
+        let Part { progress, work, local, pace, posts, held, under_way, .. } = &mut *self.part;
         let Some(work) = work else { return Ok(false) };
         let element_bytes = work.element_bytes();
-        let (mut left, mut left_time) = (SLICE_BYTES, SLICE_TIME);
+        let slice = if *under_way == 0 { LAST_SLICE_BYTES } else { SLICE_BYTES };
+        let (mut left, mut left_time) = (slice, SLICE_TIME);
         loop {
             if let Some((step, done)) = *local {
                 let action = progress.action(step);
@@ -216,8 +244,15 @@ impl Job {
                 continue;
             }
             let Some(step) = progress.ready() else { return Ok(false) };
-            match post(step, progress.action(step), work.as_mut()) {
-                Some(post) => posts.push(post),
+            let action = progress.action(step);
+            if let Some(region) = action.writes() {
+                held.make_way(region);
+            }
+            match post(step, action, work.as_mut()) {
+                Some(post) => {
+                    posts.push(post);
+                    *under_way += 1;
+                }
                 None => *local = Some((step, 0)),
             }
         }

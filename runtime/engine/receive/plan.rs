@@ -92,3 +92,44 @@ impl Plan {
         memory::move_up(&mut pieces, NOTICE_BYTES, count);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
+        /// What comes behind a notice lies, once that is taken out, as if it had been read without it.
+        #[test]
+        fn without_a_notice_all_lies_as_if_it_had_not_come(
+            (left, fragment, missing) in (0..3000_usize, 1..3000_usize, 0..20_000_usize),
+            (has_head, short) in (any::<bool>(), 0..3000_usize),
+        ) {
+            let plan = Plan { message_id: 1, left: left.min(missing), fragment };
+            let mut random = 0u8;
+            let mut filled = |bytes: &mut [u8]| bytes.iter_mut().for_each(|byte| {
+                random = random.wrapping_mul(5).wrapping_add(1);
+                *byte = random;
+            });
+            let (mut head, mut place) = (vec![0; if has_head { 32 } else { 0 }], vec![0; missing]);
+            let (mut headers, mut tail) = ([[0; HEADER_BYTES]; PREDICTED_MAX], [0; 32]);
+            filled(&mut head);
+            filled(&mut place);
+            headers.iter_mut().for_each(|header| filled(header));
+            filled(&mut tail);
+            let headers = &mut headers[..plan.most()];
+            let slots = (missing - plan.left).div_ceil(fragment).min(headers.len());
+            let in_place = missing.min(plan.left + slots * fragment);
+            let all = head.len() + in_place + slots * HEADER_BYTES + tail.len();
+            let all = plan.gather(&head, &place, headers, &tail, all);
+            let count = all.len().saturating_sub(short);
+            prop_assume!(count > NOTICE_BYTES);
+            plan.pull(&mut head, &mut place, headers, &mut tail, count);
+            let behind = plan.gather(&head, &place, headers, &tail, count - NOTICE_BYTES);
+            prop_assert_eq!(&behind[..], &all[NOTICE_BYTES..count]);
+        }
+    }
+}

@@ -11,6 +11,7 @@ mod mutants;
 mod network;
 mod oracle;
 mod order;
+mod predicted;
 mod program;
 mod runs;
 mod sealed;
