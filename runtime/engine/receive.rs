@@ -2,11 +2,11 @@
 //!
 //! While a long message arrives for a posted read, the next bytes are most likely its next fragments. So one
 //! vectored read offers the rest of the posted buffer in fragments, with room for a header between each two.
-//! When a long message has filled a read's buffer and another read waits with as long a buffer, the next message most
-//! likely fills that one, so even its first fragments are read in place, together with the short end of a message before
-//! it. An acknowledgement in between is taken out, and what lies behind it moves up. Where a header turns out to be
-//! another one, what was read beyond it is taken out again and parsed as usual; the places it lay in are filled by the
-//! right bytes later.
+//! When a long message has filled a read's buffer and the next read of its key waits with as long a buffer, or else one of
+//! those that were posted first, the next message most likely fills that one. So even its first fragments are read in
+//! place, together with the short end of a message before it. An acknowledgement in between is taken out, and what lies
+//! behind it moves up. Where a header turns out to be another one, what was read beyond it is taken out again and parsed as
+//! usual; the places it lay in are filled by the right bytes later.
 
 mod plan;
 
@@ -25,6 +25,8 @@ const PREDICTED_BYTES: usize = 128 << 10;
 /// Bytes of a frame that may come between any two others while both ends send, and changes nothing of what is being received: an
 /// acknowledgement, or credit.
 const NOTICE_BYTES: usize = HEADER_BYTES + 8;
+/// So many of them are taken out of what one call has read: whoever sends nothing else has each move all behind it.
+const NOTICES_MAX: usize = 4;
 /// Bytes of a first fragment's head.
 const HEAD_BYTES: usize = HEADER_BYTES + MESSAGE_HEADER_BYTES;
 /// Predicting pays from two frames on ...
@@ -294,7 +296,7 @@ impl Parser {
             self.advance(frames, plan.message_id, plan.left - now);
             rest -= now;
         }
-        let (headers, mut at) = (&mut headers[..plan.most()], 0);
+        let (headers, mut at, mut notices) = (&mut headers[..plan.most()], 0, 0);
         while rest > 0 && at < headers.len() {
             // One whose read was given up keeps its place when it is complete: nothing was offered behind it.
             let Some(place) = frames.place(plan.message_id).filter(|place| !place.is_empty()) else {
@@ -312,12 +314,13 @@ impl Parser {
             let expected = Header { kind, flags: 0, number, message_id: plan.message_id, length: length as u32 };
             if header != expected.encode() {
                 if rest > NOTICE_BYTES
+                    && notices < NOTICES_MAX
                     && let Some(body) = place[..length].get(..NOTICE_BYTES - HEADER_BYTES)
                     && let Some(notice) = notice_at(&[&header, body].concat(), number)
                 {
                     let plan = Plan { left: 0, ..*plan };
                     plan.pull(&mut [], place, &mut headers[at..], tail, rest);
-                    rest -= NOTICE_BYTES;
+                    (rest, notices) = (rest - NOTICE_BYTES, notices + 1);
                     self.feed(frames, &notice)?;
                     continue;
                 }

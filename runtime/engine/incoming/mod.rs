@@ -34,6 +34,9 @@ use tables::{remove_read, shrink};
 
 /// The first allocation for an early message; it grows with what really arrives.
 const BUFFER_BYTES: usize = 4096;
+/// Keys of reads that are remembered, and among how many of them the next message's is searched for: at each look at a socket.
+const POSTED_KEYS_MAX: usize = 64;
+const SEARCHED_KEYS_MAX: usize = 4;
 
 pub(super) struct Incoming {
     /// Who receives and who sends, for errors.
@@ -64,8 +67,8 @@ pub(super) struct Incoming {
     pub(super) any_taken: u64,
     /// The last message, if it filled its read's buffer.
     last_filled: Option<MessageHeader>,
-    /// What the last read that met no message waits for, or waited.
-    last_posted: Option<MatchKey>,
+    /// What reads that met no message wait for, or waited, in the order of posting, each once in a row.
+    posted_keys: VecDeque<MatchKey>,
     /// The message that was complete last, and its bytes.
     last_complete: Option<(u64, u64)>,
     /// Buffers that nobody wants any more, to be dropped when nothing is locked.
@@ -92,7 +95,7 @@ impl Incoming {
             asked: HashSet::new(),
             any_taken: 0,
             last_filled: None,
-            last_posted: None,
+            posted_keys: VecDeque::new(),
             last_complete: None,
             spent: Vec::new(),
             notes: Notes::default(),
@@ -116,7 +119,12 @@ impl Incoming {
         }
         let queue = self.posted.entry(key).or_default();
         queue.push_back(read);
-        self.last_posted = Some(key);
+        if self.posted_keys.back() != Some(&key) {
+            self.posted_keys.push_back(key);
+        }
+        if self.posted_keys.len() > POSTED_KEYS_MAX {
+            self.posted_keys.pop_front();
+        }
         if self.holding {
             self.want(key, control);
         }
@@ -285,13 +293,11 @@ impl Incoming {
         self.last_complete.filter(|(last, _)| *last == message_id).map(|(_, bytes)| bytes)
     }
 
-    /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer, and the next
-    /// read of its key waits with one that is as long; or, where none waits, the read that was posted last: collectives' messages
-    /// have a key for each call.
+    /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer, and another
+    /// read waits with one that is as long.
     pub(super) fn expected(&mut self, any: &AnyReads) -> Option<(MessageHeader, &mut [u8])> {
         let last = self.last_filled?;
-        let waits = |key: &MatchKey| self.posted.get(key).is_some_and(|queue| !queue.is_empty());
-        let key = Some(last.key).filter(waits).or(self.last_posted)?;
+        let key = self.expected_key(&last)?;
         let read = self.posted.get_mut(&key)?.front_mut()?;
         // An older read of any origin takes it.
         if !any.is_empty() && any.front(key).is_some_and(|other| other.op < read.op) {
@@ -300,6 +306,24 @@ impl Incoming {
         let (element, place) = (read.element, read.place.bytes_mut());
         let alike = place.len() as u64 == last.total && element == last.element;
         alike.then_some((MessageHeader { key, ..last }, place))
+    }
+
+    /// The key of the next message, if that is like the `last` one: the same, if a read of it waits, else that of one of the
+    /// reads posted first. Collectives' messages have a key for each call.
+    fn expected_key(&mut self, last: &MessageHeader) -> Option<MatchKey> {
+        let front = |key: &MatchKey| self.posted.get(key).and_then(VecDeque::front);
+        if front(&last.key).is_some() {
+            return Some(last.key);
+        }
+        let mut at = 0;
+        while let Some(key) = self.posted_keys.get(at).filter(|_| at < SEARCHED_KEYS_MAX) {
+            match front(key) {
+                None => _ = self.posted_keys.remove(at),
+                Some(read) if read.capacity == last.total && read.element == last.element => return Some(*key),
+                Some(_) => at += 1,
+            }
+        }
+        None
     }
 
     /// Withdraws a read that has met no message. `None`: it has, and runs to its end.
