@@ -98,6 +98,12 @@ impl Part {
         deferred.is_none() && work.is_none() && held.is_empty() && ended.is_empty() && posts.is_empty()
     }
 
+    /// Whether it has sent what peers have not acknowledged.
+    #[cfg(test)]
+    pub(super) fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// [`Part::new`] in the memory of one that is spent.
     pub(super) fn renew(&mut self, progress: Progress, work: Box<dyn Work>, members: Arc<Members>) {
         (self.progress, self.members, self.work, self.local, self.pace) = (progress, members, Some(work), None, 1);

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::collective::execute::{Start, Typed};
     use crate::collective::schedule::Schedule;
-    use crate::collective::{Blocks, Prepared, allgather, barrier};
+    use crate::collective::{Blocks, Operator, Prepared, allgather, allreduce, barrier};
     use crate::engine::{Completed, Limits};
 
     const SIZE: u32 = 8;
@@ -148,5 +148,50 @@ mod tests {
         run(&mut engine, &mut collectives);
         let end = collectives.poll_completion().map(|completion| completion.outcome);
         assert!(matches!(end, Some(Outcome::Failed(_))), "rank 3 has sent two elements instead of one");
+    }
+
+    /// What has left and is not acknowledged is copied only when the step begins that writes there.
+    #[test]
+    fn what_is_sent_is_held_until_a_later_step_writes_there() {
+        const COUNT: usize = 8192;
+        let limits = Limits { window_bytes: 1 << 20, envelopes_max: 1024, fragment_bytes: 4096 };
+        let mut ranks = [0, 1].map(|rank| {
+            let mut engine = Engine::new(Rank(rank), &[limits; 2]);
+            let mut collectives = Collectives::new(Rank(rank), 2);
+            let schedule: std::sync::Arc<Prepared> = allreduce::doubling::schedule(Rank(rank), 2, COUNT as u64).into();
+            let (own, sum) = (vec![u64::from(rank) + 1; COUNT], Some(Operator::<u64>::sum()));
+            let work = Box::new(Typed::new(&schedule, Vec::new(), own, sum, |_, all: Vec<u64>| all));
+            let start = Start { group: 0, schedule, signature: None, work, timed: None };
+            let whole = collectives.start(&mut engine, Duration::ZERO, start).expect("nothing has failed");
+            run(&mut engine, &mut collectives);
+            let mut sent = Vec::new();
+            let mut write = |slices: &[std::io::IoSlice<'_>]| {
+                let before = sent.len();
+                slices.iter().for_each(|slice| sent.extend_from_slice(slice));
+                Ok(sent.len() - before)
+            };
+            engine.transmit(Rank(1 - rank), &mut write).expect("the socket takes all");
+            (engine, collectives, whole, sent)
+        });
+        let from_other = std::mem::take(&mut ranks[1].3);
+        let (engine, collectives, whole, _) = &mut ranks[0];
+        let take_ends = |engine: &mut Engine, collectives: &mut Collectives| {
+            while let Some(completion) = engine.poll_completion() {
+                assert!(collectives.complete(engine, || Duration::ZERO, completion).is_none(), "it is a step's");
+            }
+            run(engine, collectives);
+        };
+        take_ends(engine, collectives);
+        let part = |collectives: &Collectives| collectives.entries.get(whole)?.part.as_ref().map(|part| part.holds());
+        assert_eq!(part(collectives), Some(true), "nothing is copied while the other's message is missing");
+
+        engine.handle_bytes(Duration::ZERO, Rank(1), &from_other);
+        take_ends(engine, collectives);
+        let Some(Outcome::Read(result, _)) = collectives.poll_completion().map(|completion| completion.outcome) else {
+            panic!("both are combined");
+        };
+        let result = result.into_any().downcast::<Vec<u64>>().expect("the numbers");
+        assert!(*result == vec![3; COUNT]);
+        assert_eq!(part(collectives), None);
     }
 }
