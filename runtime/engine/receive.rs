@@ -12,20 +12,12 @@ mod plan;
 
 use std::io::{self, IoSliceMut};
 
-use self::plan::Plan;
+use self::plan::{NOTICE_BYTES, PREDICTED_MAX, Plan};
 use crate::buffer::memory;
 use crate::error::WireError;
 use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES, MessageHeader};
 
-/// Fragments that one call may read straight into a posted buffer.
-const PREDICTED_MAX: usize = 64;
-/// Bytes that one call may read. The sender hears of room only when a call is over, and what has just come is still in the
-/// caches: a megabyte at a time costs long messages a third of their bandwidth over loopback (`benches/results`).
-const PREDICTED_BYTES: usize = 128 << 10;
-/// Bytes of a frame that may come between any two others while both ends send, and changes nothing of what is being received: an
-/// acknowledgement, or credit.
-const NOTICE_BYTES: usize = HEADER_BYTES + 8;
-/// So many of them are taken out of what one call has read: whoever sends nothing else has each move all behind it.
+/// So many notices are taken out of what one call has read: whoever sends nothing else has each move all behind it.
 const NOTICES_MAX: usize = 4;
 /// Bytes of a first fragment's head.
 const HEAD_BYTES: usize = HEADER_BYTES + MESSAGE_HEADER_BYTES;

@@ -2,9 +2,17 @@
 
 use std::io::IoSliceMut;
 
-use super::{NOTICE_BYTES, PREDICTED_BYTES, PREDICTED_MAX};
 use crate::buffer::memory;
 use crate::wire::frame::HEADER_BYTES;
+
+/// Fragments that one call may read straight into a posted buffer.
+pub(super) const PREDICTED_MAX: usize = 64;
+/// Bytes that one call may read. The sender hears of room only when a call is over, and what has just come is still in the
+/// caches: a megabyte at a time costs long messages a third of their bandwidth over loopback (`benches/results`).
+const PREDICTED_BYTES: usize = 128 << 10;
+/// Bytes of a frame that may come between any two others while both ends send, and changes nothing of what is being received: an
+/// acknowledgement, or credit.
+pub(super) const NOTICE_BYTES: usize = HEADER_BYTES + 8;
 
 /// How the next bytes are probably cut.
 pub(super) struct Plan {
