@@ -5,6 +5,8 @@
 //! begin of a page, most of them, and what is copied here follows headers: it happens. Short pieces are copied by vector instructions,
 //! at the speed of memory wherever they lie.
 
+use std::ops::DerefMut;
+
 /// Every C library copies so many bytes by vector instructions.
 const PIECE_BYTES: usize = 1024;
 
@@ -38,7 +40,7 @@ pub(crate) fn copy_of<T: Copy>(from: &[T]) -> Vec<T> {
 ///
 /// # Panics
 /// If the pieces have fewer bytes.
-pub(crate) fn move_up(pieces: &mut [&mut [u8]], skip: usize, count: usize) {
+pub(crate) fn move_up<P: DerefMut<Target = [u8]>>(pieces: &mut [P], skip: usize, count: usize) {
     let mut left = count.saturating_sub(skip);
     let (mut to, mut to_at, mut from, mut from_at) = (0, 0, 0, skip);
     while left > 0 {

@@ -192,6 +192,10 @@ impl Frames for Acting<'_> {
         false
     }
 
+    fn expected_bytes(&self) -> Option<u64> {
+        self.link.incoming.expected_bytes()
+    }
+
     fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])> {
         self.link.incoming.expected(&self.shared.any)
     }

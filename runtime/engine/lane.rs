@@ -319,6 +319,10 @@ impl Frames for Carried<'_> {
     }
 
     /// Which message comes next is not known before its segment.
+    fn expected_bytes(&self) -> Option<u64> {
+        None
+    }
+
     fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])> {
         None
     }

@@ -12,7 +12,7 @@ mod plan;
 
 use std::io::{self, IoSliceMut};
 
-use self::plan::{NOTICE_BYTES, PREDICTED_MAX, Plan};
+use self::plan::{NOTICE_BYTES, PREDICTED_MAX, Plan, gather, pull};
 use crate::buffer::memory;
 use crate::error::WireError;
 use crate::wire::frame::{FIRST, HEADER_BYTES, Header, Kind, MESSAGE_HEADER_BYTES, MessageHeader};
@@ -65,7 +65,9 @@ pub(super) trait Frames {
     fn deliver(&mut self, message_id: u64, bytes: &[u8]);
     /// So many have been read straight into the place.
     fn delivered(&mut self, message_id: u64, bytes: usize);
-    /// The message that probably comes next, with the buffer it will go to.
+    /// The bytes of the message that probably comes next, if a read waits for it.
+    fn expected_bytes(&self) -> Option<u64>;
+    /// That message, with the buffer it will go to.
     fn expected(&mut self) -> Option<(MessageHeader, &mut [u8])>;
     /// Whether the last frame must wait for something on another lane, and all behind it.
     fn waits(&mut self) -> bool;
@@ -178,10 +180,7 @@ impl Parser {
         let mut headers = [[0; HEADER_BYTES]; PREDICTED_MAX];
         let tail = &mut buffer[..HEAD_BYTES];
         let Some(place) = frames.place(plan.message_id) else { return Ok(Ok(0)) };
-        let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 3);
-        plan.offer(&mut slices, place, &mut headers);
-        slices.push(IoSliceMut::new(tail));
-        let count = read(&mut slices)?;
+        let count = read(&mut plan.room(&mut [], place, &mut headers[..plan.most()], tail))?;
         Ok(self.accept(frames, &plan, &mut headers, tail, count).map(|()| count))
     }
 
@@ -197,14 +196,11 @@ impl Parser {
         let (mut head, mut headers) = ([0; HEAD_BYTES], [[0; HEADER_BYTES]; PREDICTED_MAX]);
         let tail = &mut buffer[..HEAD_BYTES];
         let Some((_, place)) = frames.expected() else { return Ok(Ok(0)) };
-        let mut slices = Vec::with_capacity(2 * PREDICTED_MAX + 4);
+        let mut room = plan.room(&mut head, place, &mut headers[..plan.most()], tail);
         if !end.is_empty() {
-            slices.push(IoSliceMut::new(end));
+            room.insert(0, IoSliceMut::new(end));
         }
-        slices.push(IoSliceMut::new(&mut head));
-        plan.offer(&mut slices, place, &mut headers);
-        slices.push(IoSliceMut::new(tail));
-        let count = read(&mut slices)?;
+        let count = read(&mut room)?;
         let end = &end[..count.min(end.len())];
         let mut behind = count - end.len();
         // What the end completes may change what is expected: so first it is seen what has come behind it.
@@ -214,7 +210,7 @@ impl Parser {
             && let Some((_, place)) = frames.expected()
         {
             notice = Some(found);
-            plan.pull(&mut head, place, &mut headers[..plan.most()], tail, behind);
+            pull(&mut plan.room(&mut head, place, &mut headers[..plan.most()], tail), behind);
             behind -= NOTICE_BYTES;
         }
         let number = self.number.wrapping_add(u32::from(notice.is_some()));
@@ -226,9 +222,8 @@ impl Parser {
                 begun.and_then(|()| self.accept(frames, &plan, &mut headers, tail, behind - HEAD_BYTES))
             }
             None => {
-                let place = frames.expected().map(|(_, place)| place);
-                let headers = &headers[..plan.most()];
-                let bytes = plan.gather(&head, place.unwrap_or_default(), headers, tail, behind);
+                let place = frames.expected().map(|(_, place)| place).unwrap_or_default();
+                let bytes = gather(&plan.room(&mut head, place, &mut headers[..plan.most()], tail), behind);
                 [end, notice, &bytes].into_iter().try_for_each(|bytes| self.feed(frames, bytes))
             }
         };
@@ -263,11 +258,15 @@ impl Parser {
                 is_end.then_some(left)?
             }
         };
-        let fragment = self.first?;
-        let (message_header, place) = frames.expected()?;
-        let place = place.len();
-        let plan = Plan { message_id: 0, left: fragment.min(place), fragment };
-        (fragment > 0 && pays(place, 0, fragment)).then_some((message_header, plan, rest))
+        let fragment = self.first.filter(|&fragment| fragment > 0)?;
+        // Whether a read waits is not looked up where it would not matter: for short messages.
+        let bytes = frames.expected_bytes()? as usize;
+        if !pays(bytes, 0, fragment) {
+            return None;
+        }
+        let (message_header, _) = frames.expected()?;
+        let plan = Plan { message_id: 0, left: fragment.min(bytes), fragment };
+        Some((message_header, plan, rest))
     }
 
     /// Goes through what a predicted read has brought.
@@ -311,12 +310,12 @@ impl Parser {
                     && let Some(notice) = notice_at(&[&header, body].concat(), number)
                 {
                     let plan = Plan { left: 0, ..*plan };
-                    plan.pull(&mut [], place, &mut headers[at..], tail, rest);
+                    pull(&mut plan.room(&mut [], place, &mut headers[at..], tail), rest);
                     (rest, notices) = (rest - NOTICE_BYTES, notices + 1);
                     self.feed(frames, &notice)?;
                     continue;
                 }
-                return self.repair(frames, plan, &headers[at..], tail, rest);
+                return self.repair(frames, plan, &mut headers[at..], tail, rest);
             }
             rest -= HEADER_BYTES;
             self.number = number.wrapping_add(1);
@@ -336,13 +335,13 @@ impl Parser {
         &mut self,
         frames: &mut impl Frames,
         plan: &Plan,
-        headers: &[[u8; HEADER_BYTES]],
-        tail: &[u8],
+        headers: &mut [[u8; HEADER_BYTES]],
+        tail: &mut [u8],
         rest: usize,
     ) -> Result<(), WireError> {
         let plan = Plan { left: 0, ..*plan };
-        let place = frames.place(plan.message_id);
-        let bytes = plan.gather(&[], place.unwrap_or_default(), headers, tail, rest);
+        let place = frames.place(plan.message_id).unwrap_or_default();
+        let bytes = gather(&plan.room(&mut [], place, headers, tail), rest);
         self.feed(frames, &bytes)
     }
 

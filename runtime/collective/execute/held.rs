@@ -9,7 +9,7 @@ use crate::engine::Written;
 /// More are not kept: the oldest are the likeliest to be acknowledged.
 const COUNT_MAX: usize = 8;
 
-/// And what region each was sent from.
+/// Each with the region that it was sent from.
 #[derive(Default)]
 pub(super) struct Held(VecDeque<(Region, Written)>);
 

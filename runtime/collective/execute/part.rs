@@ -77,19 +77,14 @@ pub(super) enum End {
 
 impl Part {
     pub(super) fn new(progress: Progress, work: Box<dyn Work>, members: Arc<Members>) -> Self {
+        Part { work: Some(work), ..Part::idle(progress, members) }
+    }
+
+    /// One that does nothing yet.
+    fn idle(progress: Progress, members: Arc<Members>) -> Self {
         let (held, ended, posts) = (Held::default(), Vec::new(), Vec::new());
-        Part {
-            deferred: None,
-            progress,
-            members,
-            work: Some(work),
-            local: None,
-            pace: 1,
-            held,
-            under_way: 0,
-            ended,
-            posts,
-        }
+        let (deferred, work, local) = (None, None, None);
+        Part { deferred, progress, members, work, local, pace: 1, held, under_way: 0, ended, posts }
     }
 
     /// Whether nothing is left of it but its lists' memory.
@@ -113,19 +108,7 @@ impl Part {
     /// A part that is not known yet.
     pub(super) fn deferred(deferred: Deferred, members: Arc<Members>) -> Self {
         let progress = Progress::new(Builder::new().finish());
-        let (held, ended, posts) = (Held::default(), Vec::new(), Vec::new());
-        Part {
-            deferred: Some(deferred),
-            progress,
-            members,
-            work: None,
-            local: None,
-            pace: 1,
-            held,
-            under_way: 0,
-            ended,
-            posts,
-        }
+        Part { deferred: Some(deferred), ..Part::idle(progress, members) }
     }
 
     /// Whether a step's end is taken without copying anything, and is as it should be.
@@ -298,6 +281,33 @@ fn guarded<R>(run: impl FnOnce() -> R) -> Result<R, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collective::execute::Typed;
+    use crate::collective::prepared::Prepared;
+    use crate::collective::schedule::Region;
+
+    /// While messages are under way they have their turn after each slice; afterwards a copy of a megabyte is one.
+    #[test]
+    fn who_waits_for_no_message_copies_more_at_a_time() {
+        let copied_in_one_run = |receives: bool, count: u64| {
+            let mut builder = Builder::new();
+            if receives {
+                builder.receive(Rank(1), Region::output(count, 1), &[]);
+            }
+            builder.copy(Region::input(0, count), Region::output(0, count), &[]);
+            let schedule: Arc<Prepared> = builder.finish().into();
+            let (input, output) = (vec![1u8; count as usize], vec![0; count as usize + 1]);
+            let work = Box::new(Typed::new(&schedule, input, output, None, |_, all: Vec<u8>| all));
+            let part = Box::new(Part::new(Progress::new(schedule), work, Members::of_job(Rank(0), 2).into()));
+            let mut job = Job { op: OpId(1), part, start: None, end: None };
+            if receives {
+                assert!(!job.run(|| Duration::ZERO), "the read is to be posted first");
+                job.part.posts.clear();
+            }
+            !job.run(|| Duration::ZERO)
+        };
+        assert!(copied_in_one_run(false, LAST_SLICE_BYTES) && copied_in_one_run(true, SLICE_BYTES - 1));
+        assert!(!copied_in_one_run(false, LAST_SLICE_BYTES + 1) && !copied_in_one_run(true, SLICE_BYTES + 1));
+    }
 
     /// Whatever an element takes, a piece takes a slice's time or is one element; of a fast operator it grows.
     #[test]

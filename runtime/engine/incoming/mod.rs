@@ -1,5 +1,6 @@
 //! One link's receiving side: posted reads, early arrivals, and matching them by (context, tag) in order.
 
+mod expecting;
 mod leaving;
 mod matching;
 mod parts;
@@ -34,9 +35,6 @@ use tables::{remove_read, shrink};
 
 /// The first allocation for an early message; it grows with what really arrives.
 const BUFFER_BYTES: usize = 4096;
-/// Keys of reads that are remembered, and among how many of them the next message's is searched for: at each look at a socket.
-const POSTED_KEYS_MAX: usize = 64;
-const SEARCHED_KEYS_MAX: usize = 4;
 
 pub(super) struct Incoming {
     /// Who receives and who sends, for errors.
@@ -119,12 +117,7 @@ impl Incoming {
         }
         let queue = self.posted.entry(key).or_default();
         queue.push_back(read);
-        if self.posted_keys.back() != Some(&key) {
-            self.posted_keys.push_back(key);
-        }
-        if self.posted_keys.len() > POSTED_KEYS_MAX {
-            self.posted_keys.pop_front();
-        }
+        self.remember(key);
         if self.holding {
             self.want(key, control);
         }
@@ -291,39 +284,6 @@ impl Incoming {
     /// The bytes of message `message_id`, if it was the last to be complete.
     pub(super) fn complete_bytes(&self, message_id: u64) -> Option<u64> {
         self.last_complete.filter(|(last, _)| *last == message_id).map(|(_, bytes)| bytes)
-    }
-
-    /// The message that probably comes next, with the buffer it will go to: the last message filled its buffer, and another
-    /// read waits with one that is as long.
-    pub(super) fn expected(&mut self, any: &AnyReads) -> Option<(MessageHeader, &mut [u8])> {
-        let last = self.last_filled?;
-        let key = self.expected_key(&last)?;
-        let read = self.posted.get_mut(&key)?.front_mut()?;
-        // An older read of any origin takes it.
-        if !any.is_empty() && any.front(key).is_some_and(|other| other.op < read.op) {
-            return None;
-        }
-        let (element, place) = (read.element, read.place.bytes_mut());
-        let alike = place.len() as u64 == last.total && element == last.element;
-        alike.then_some((MessageHeader { key, ..last }, place))
-    }
-
-    /// The key of the next message, if that is like the `last` one: the same, if a read of it waits, else that of one of the
-    /// reads posted first. Collectives' messages have a key for each call.
-    fn expected_key(&mut self, last: &MessageHeader) -> Option<MatchKey> {
-        let front = |key: &MatchKey| self.posted.get(key).and_then(VecDeque::front);
-        if front(&last.key).is_some() {
-            return Some(last.key);
-        }
-        let mut at = 0;
-        while let Some(key) = self.posted_keys.get(at).filter(|_| at < SEARCHED_KEYS_MAX) {
-            match front(key) {
-                None => _ = self.posted_keys.remove(at),
-                Some(read) if read.capacity == last.total && read.element == last.element => return Some(*key),
-                Some(_) => at += 1,
-            }
-        }
-        None
     }
 
     /// Withdraws a read that has met no message. `None`: it has, and runs to its end.

@@ -29,76 +29,44 @@ impl Plan {
         PREDICTED_BYTES.saturating_sub(self.left).div_ceil(self.fragment.max(1)).clamp(1, PREDICTED_MAX)
     }
 
-    /// Offers `place` for reading, cut to fragments, with a header between each two.
-    pub(super) fn offer<'a>(
+    /// The room for one read, in the order in which it is filled: `before`, `place`, cut to fragments with a header between
+    /// each two, as far as there are `headers`, and `behind`.
+    pub(super) fn room<'a>(
         &self,
-        slices: &mut Vec<IoSliceMut<'a>>,
+        before: &'a mut [u8],
         place: &'a mut [u8],
-        headers: &'a mut [[u8; HEADER_BYTES]; PREDICTED_MAX],
-    ) {
-        let (first, mut rest) = place.split_at_mut(self.left);
-        slices.push(IoSliceMut::new(first));
-        for header in &mut headers[..self.most()] {
-            if rest.is_empty() {
-                break;
-            }
-            let (fragment, beyond) = rest.split_at_mut(self.fragment.min(rest.len()));
-            slices.push(IoSliceMut::new(header));
-            slices.push(IoSliceMut::new(fragment));
-            rest = beyond;
-        }
-    }
-
-    /// The first `count` bytes of what was read so, in the order in which they came.
-    pub(super) fn gather(
-        &self,
-        head: &[u8],
-        place: &[u8],
-        headers: &[[u8; HEADER_BYTES]],
-        tail: &[u8],
-        count: usize,
-    ) -> Vec<u8> {
-        let (first, mut rest) = place.split_at(self.left.min(place.len()));
-        let mut bytes = Vec::with_capacity(count);
-        bytes.extend_from_slice(head);
-        bytes.extend_from_slice(first);
-        for header in headers {
-            if bytes.len() >= count || rest.is_empty() {
-                break;
-            }
-            let (fragment, beyond) = rest.split_at(self.fragment.min(rest.len()));
-            bytes.extend_from_slice(header);
-            bytes.extend_from_slice(fragment);
-            rest = beyond;
-        }
-        bytes.extend_from_slice(&tail[..count.saturating_sub(bytes.len())]);
-        bytes.truncate(count);
-        bytes
-    }
-
-    /// Takes a notice out that lies where what was read so begins: all of `count` bytes behind it moves up by its length.
-    pub(super) fn pull(
-        &self,
-        head: &mut [u8],
-        place: &mut [u8],
-        headers: &mut [[u8; HEADER_BYTES]],
-        tail: &mut [u8],
-        count: usize,
-    ) {
+        headers: &'a mut [[u8; HEADER_BYTES]],
+        behind: &'a mut [u8],
+    ) -> Vec<IoSliceMut<'a>> {
         let (first, mut rest) = place.split_at_mut(self.left.min(place.len()));
-        let mut pieces = Vec::with_capacity(2 * headers.len() + 3);
-        pieces.extend([head, first]);
+        // One more may be put in front.
+        let mut room = Vec::with_capacity(2 * headers.len() + 4);
+        room.extend([before, first].into_iter().filter(|bytes| !bytes.is_empty()).map(IoSliceMut::new));
         for header in headers {
             if rest.is_empty() {
                 break;
             }
             let (fragment, beyond) = rest.split_at_mut(self.fragment.min(rest.len()));
-            pieces.extend([&mut header[..], fragment]);
+            room.extend([IoSliceMut::new(header), IoSliceMut::new(fragment)]);
             rest = beyond;
         }
-        pieces.push(tail);
-        memory::move_up(&mut pieces, NOTICE_BYTES, count);
+        room.push(IoSliceMut::new(behind));
+        room
     }
+}
+
+/// The first `count` bytes of what was read to `room`, in the order in which they came.
+pub(super) fn gather(room: &[IoSliceMut<'_>], count: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(count);
+    for piece in room {
+        bytes.extend_from_slice(&piece[..piece.len().min(count - bytes.len())]);
+    }
+    bytes
+}
+
+/// Takes a notice out that lies where `room` begins: all of `count` bytes behind it moves up by its length.
+pub(super) fn pull(room: &mut [IoSliceMut<'_>], count: usize) {
+    memory::move_up(room, NOTICE_BYTES, count);
 }
 
 #[cfg(test)]
@@ -128,15 +96,12 @@ mod tests {
             filled(&mut place);
             headers.iter_mut().for_each(|header| filled(header));
             filled(&mut tail);
-            let headers = &mut headers[..plan.most()];
-            let slots = (missing - plan.left).div_ceil(fragment).min(headers.len());
-            let in_place = missing.min(plan.left + slots * fragment);
-            let all = head.len() + in_place + slots * HEADER_BYTES + tail.len();
-            let all = plan.gather(&head, &place, headers, &tail, all);
+            let mut room = plan.room(&mut head, &mut place, &mut headers[..plan.most()], &mut tail);
+            let all = gather(&room, room.iter().map(|piece| piece.len()).sum());
             let count = all.len().saturating_sub(short);
             prop_assume!(count > NOTICE_BYTES);
-            plan.pull(&mut head, &mut place, headers, &mut tail, count);
-            let behind = plan.gather(&head, &place, headers, &tail, count - NOTICE_BYTES);
+            pull(&mut room, count);
+            let behind = gather(&room, count - NOTICE_BYTES);
             prop_assert_eq!(&behind[..], &all[NOTICE_BYTES..count]);
         }
     }
