@@ -110,6 +110,14 @@ impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
         self.wait()
     }
 
+    /// [`Handle::wait`] in the call that has begun the collective: no time has passed since that was done, and the clock is not
+    /// read.
+    pub(crate) fn wait_in_call(self) -> Result<R> {
+        let RawHandle { kernel, completion } = &self.raw;
+        kernel.wait_in_call(completion);
+        self.taken_out()
+    }
+
     /// The result of an operation that is complete.
     fn taken_out(&self) -> Result<R> {
         match self.raw.take() {

@@ -13,7 +13,7 @@ use super::schedule::{Action, StepId};
 #[derive(Clone, Debug)]
 pub(super) struct Progress {
     schedule: Arc<Prepared>,
-    slots: Box<[Slot]>,
+    slots: Vec<Slot>,
     /// Receives are posted first: a message that finds its place is not copied.
     ready_receives: Queue,
     ready_others: Queue,
@@ -43,22 +43,36 @@ struct Queue {
 impl Progress {
     /// A schedule of which nothing is done yet.
     pub(super) fn new(schedule: impl Into<Arc<Prepared>>) -> Self {
-        let schedule = schedule.into();
-        let slots = schedule.missing().iter().map(|&missing| Slot { missing, queued: StepId(0) }).collect();
-        let others = schedule.receive_count() as u32;
+        let none = Queue { first: 0, end: 0 };
         let mut progress = Progress {
-            slots,
-            ready_receives: Queue { first: 0, end: 0 },
-            ready_others: Queue { first: others, end: others },
-            incomplete: schedule.len(),
-            schedule,
+            schedule: schedule.into(),
+            slots: Vec::new(),
+            ready_receives: none,
+            ready_others: none,
+            incomplete: 0,
         };
-        for step in progress.schedule.steps() {
-            if progress.slots[step.index()].missing == 0 {
-                progress.enqueue(step);
+        progress.begin();
+        progress
+    }
+
+    /// [`Progress::new`] in the memory of one that is over.
+    pub(super) fn renew(&mut self, schedule: Arc<Prepared>) {
+        self.schedule = schedule;
+        self.begin();
+    }
+
+    fn begin(&mut self) {
+        let others = self.schedule.receive_count() as u32;
+        self.slots.clear();
+        self.slots.extend(self.schedule.missing().iter().map(|&missing| Slot { missing, queued: StepId(0) }));
+        (self.ready_receives, self.ready_others) =
+            (Queue { first: 0, end: 0 }, Queue { first: others, end: others });
+        self.incomplete = self.schedule.len();
+        for step in self.schedule.steps() {
+            if self.slots[step.index()].missing == 0 {
+                self.enqueue(step);
             }
         }
-        progress
     }
 
     /// The next step that may be posted now; the caller posts it before it asks again. Receives come first,

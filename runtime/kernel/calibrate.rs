@@ -1,6 +1,6 @@
 //! The selection of algorithms follows what ranks observe: when they exchange that, and the calls that wait for it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::Ordering;
 
 use super::Kernel;
@@ -36,11 +36,11 @@ impl Kernel {
         self: &Arc<Self>,
         operation: Operation,
         call: &Call,
-        choice: Chosen,
         make: impl FnOnce(&Plan) -> Start + Send + 'static,
     ) -> Result<SharedCompletion> {
         self.calls.has_deferred.store(true, Ordering::Relaxed);
-        let (kernel, call, chosen) = (Arc::downgrade(self), call.clone(), choice.clone());
+        let (kernel, call, chosen) = (Arc::downgrade(self), call.clone(), Arc::new(OnceLock::new()));
+        let choice = Chosen::Later(chosen.clone());
         let begin = move || {
             let Some(kernel) = kernel.upgrade() else { return Err(Error::Shutdown { rank: operation.rank }) };
             let planned = kernel.calls.job.planner.lock().next(&call);

@@ -50,7 +50,7 @@ impl Kernel {
     /// Begins a neighbours' exchange of a team and posts its first steps; a burst of what it sends leaves at once.
     pub(crate) fn initexchange(&self, team: &Team, operation: Operation, start: Start) -> Result<SharedCompletion> {
         let _call = self.call_collective(team)?;
-        let of = OfCollective { peers: peers(&start.schedule, &team.members), choice: Chosen::default() };
+        let of = OfCollective { peers: peers(&start.schedule, &team.members), choice: Chosen::Nothing };
         self.post_collective(operation, of, |core, now| core.start(now, start))
     }
 
@@ -65,13 +65,12 @@ impl Kernel {
     ) -> Result<SharedCompletion> {
         let _call = self.call_collective(team)?;
         team.check(self.rank, call.root)?;
-        let choice = Chosen::default();
         // Only the whole job's follow what is observed, and may have to wait for that.
         let is_later = team.is_job() && self.defers();
         let planned = if is_later { Planned::Later } else { team.planner.lock().next(call) };
-        let Planned::Now { plan, exchanges } = planned else { return self.defer(operation, call, choice, make) };
+        let Planned::Now { plan, exchanges } = planned else { return self.defer(operation, call, make) };
         tracing::debug!(rank = %self.rank, collective = %call.collective, choice = %plan.choice, "begins");
-        let _ = choice.set(plan.choice.clone());
+        let choice = Chosen::Now(plan.choice.clone());
         let start = make(&plan);
         let of = OfCollective { peers: peers(&start.schedule, &team.members), choice };
         let completion = self.post_collective(operation, of, |core, now| core.start(now, start))?;
@@ -91,6 +90,7 @@ impl Kernel {
         self.ownership.program_enters(now);
         self.observer.enters(now);
         let mut core = self.lock();
+        core.latest = now;
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
         let completion = SharedCompletion::new(Completion::of_collective(operation, op, of));
         core.expect(completion.clone());
@@ -249,7 +249,8 @@ impl Core {
 
     /// Takes a collective's part back and posts what it has made ready.
     pub(crate) fn put_back(&mut self, job: Job) {
-        let now = self.clock.now();
+        // A short part took no time since a socket was read or the collective was called.
+        let now = if job.is_quick() { self.latest } else { self.clock.now() };
         self.collectives.put_back(&mut self.engine, now, job);
         self.observe_traffic(Some(now));
     }

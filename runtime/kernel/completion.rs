@@ -38,12 +38,29 @@ pub(crate) struct Completion {
 pub(crate) struct OfCollective {
     /// With whom messages are exchanged.
     pub(crate) peers: Arc<[Rank]>,
-    /// Why its algorithm was taken; nothing to choose from for an exchange.
+    /// Why its algorithm was taken.
     pub(crate) choice: Chosen,
 }
 
-/// A choice, once it is made: a deferred collective's is made later.
-pub(crate) type Chosen = Arc<OnceLock<Arc<Choice>>>;
+/// A choice, once it is made.
+#[derive(Clone)]
+pub(crate) enum Chosen {
+    /// There is nothing to choose from.
+    Nothing,
+    Now(Arc<Choice>),
+    /// A deferred collective's.
+    Later(Arc<OnceLock<Arc<Choice>>>),
+}
+
+impl Chosen {
+    fn get(&self) -> Option<&Arc<Choice>> {
+        match self {
+            Chosen::Nothing => None,
+            Chosen::Now(choice) => Some(choice),
+            Chosen::Later(choice) => choice.get(),
+        }
+    }
+}
 
 enum State {
     /// Under way; whoever listens is told once.
@@ -149,9 +166,13 @@ impl Completion {
         self.collective.as_ref()?.choice.get()
     }
 
-    /// Whether the handle has taken the outcome, and no list of ranks or choice is left.
-    pub(super) fn holds_nothing(&mut self) -> bool {
-        *self.is_taken.get_mut() && self.collective.is_none() && self.anyone.is_none()
+    /// Lets lists of ranks and choices go. Returns whether it holds nothing now: the handle has taken the outcome.
+    pub(super) fn is_cleared(&mut self) -> bool {
+        let is_taken = *self.is_taken.get_mut();
+        if is_taken {
+            (self.collective, self.anyone) = (None, None);
+        }
+        is_taken
     }
 
     /// Whether an outcome is there, or was.

@@ -307,6 +307,11 @@ impl Core {
 
     /// Reads what is there, at most a turn's worth. Returns how many bytes it was.
     pub(crate) fn read(&mut self, path: impl Into<Path>) -> usize {
+        self.read_at(path, None)
+    }
+
+    /// [`Core::read`] by one who knows the time.
+    pub(crate) fn read_at(&mut self, path: impl Into<Path>, mut now: Option<Duration>) -> usize {
         let path = path.into();
         let peer = path.peer;
         self.observe_departures(peer);
@@ -315,7 +320,7 @@ impl Core {
         while holds || turn < READ_TURN_BYTES {
             let Some(Socket { stream, records, .. }) = self.sockets.get_mut(path) else { break };
             let mut offered = 0;
-            self.latest = self.clock.now();
+            self.latest = now.take().unwrap_or_else(|| self.clock.now());
             let result = self.engine.receive(self.latest, path, &mut |slices| {
                 offered = slices.iter().map(|slice| slice.len()).sum();
                 match records {
@@ -438,8 +443,8 @@ impl Core {
                 break sent;
             }
         };
-        if !pacing.is_settled() {
-            pacing.wrote(written, self.clock.now(), &SockRef::from(&*stream));
+        if pacing.wrote(written) {
+            pacing.judge(self.clock.now(), &SockRef::from(&*stream));
         }
         self.has_sent |= written > 0;
         self.written[peer.index()] += written as u64;

@@ -40,7 +40,16 @@ const RESTED_BYTES: u64 = 32 << 10;
 impl Kernel {
     /// Waits until `condition` is met or `deadline` has passed, and helps meanwhile. Returns whether it is met.
     pub(crate) fn wait(&self, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
-        let entered = self.clock.now();
+        self.wait_since(self.clock.now(), condition, deadline)
+    }
+
+    /// The same, by one who has come at `entered`, just now.
+    pub(super) fn wait_since(
+        &self,
+        entered: Duration,
+        condition: &dyn Condition,
+        deadline: Option<Instant>,
+    ) -> bool {
         self.ownership.program_enters(entered);
         self.observer.enters_wait(entered, operations(condition));
         if condition.is_met_outside() {
@@ -76,12 +85,14 @@ impl Kernel {
 
     fn wait_long(&self, condition: &dyn Condition, deadline: Option<Instant>, mut wait: LongWait) -> bool {
         let _arrived = Arrived::new(self);
+        let mut now = Some(wait.began);
         loop {
             if self.help.try_take() {
                 let _owning = Owning(self);
                 self.observer.tell(|| self.clock.now(), || What::Help);
-                return self.help_until(condition, deadline, &mut wait);
+                return self.help_until(condition, deadline, &mut wait, now);
             }
+            now = None;
             self.observer.tell(|| self.clock.now(), || What::HandOver);
             self.park(condition, deadline);
             if condition.is_met_outside() {
@@ -94,8 +105,14 @@ impl Kernel {
         }
     }
 
-    /// Drives until `condition` is met, while it owns progress.
-    fn help_until(&self, condition: &dyn Condition, deadline: Option<Instant>, wait: &mut LongWait) -> bool {
+    /// Drives until `condition` is met, while it owns progress. It is `now`, if the wait begins with this.
+    fn help_until(
+        &self,
+        condition: &dyn Condition,
+        deadline: Option<Instant>,
+        wait: &mut LongWait,
+        now: Option<Duration>,
+    ) -> bool {
         let mut ready = Vec::new();
         let mut polled = Polled::by(condition);
         let is_long =
@@ -113,7 +130,7 @@ impl Kernel {
         let is_answer = self.help.spin.is_shared() && core.has_just_sent(wait.began);
         polled.follow(&core);
         if !polled.now.is_empty() && !is_answer && !condition.is_met(&mut core) {
-            (core, _) = self.read_from(&polled.now, core);
+            (core, _) = self.read_from(&polled.now, core, now);
         }
         loop {
             core = self.carry_on(core);
@@ -150,7 +167,7 @@ impl Kernel {
 
     /// Looks once whether a message has come from those that are `polled`, or can go on to them.
     fn look(&self, polled: &mut Polled, condition: &dyn Condition) -> Look {
-        let (mut core, count) = self.read_from(&polled.now, self.lock_to_help());
+        let (mut core, count) = self.read_from(&polled.now, self.lock_to_help(), None);
         if count > 0 {
             polled.follow(&core);
         }
@@ -163,9 +180,14 @@ impl Kernel {
         }
     }
 
-    /// Moves what can be moved from and to `peers`. Returns how many bytes it was.
-    fn read_from<'a>(&'a self, peers: &[Rank], mut core: Locked<'a>) -> (Locked<'a>, usize) {
-        let mut count: usize = peers.iter().map(|&peer| core.read(peer) + core.write_on(peer)).sum();
+    /// Moves what can be moved from and to `peers`; it is `now`, if that is known. Returns how many bytes it was.
+    fn read_from<'a>(
+        &'a self,
+        peers: &[Rank],
+        mut core: Locked<'a>,
+        mut now: Option<Duration>,
+    ) -> (Locked<'a>, usize) {
+        let mut count: usize = peers.iter().map(|&peer| core.read_at(peer, now.take()) + core.write_on(peer)).sum();
         if core.is_time_for_others(peers.len()) {
             count += self.drive_others(&mut core);
         }

@@ -183,6 +183,14 @@ impl Kernel {
         self.wait(&AnyOf::few(of), deadline)
     }
 
+    /// Waits for a collective that the same call has begun.
+    pub(crate) fn wait_in_call(&self, of: &SharedCompletion) {
+        if !of.is_done() {
+            self.begin_asking();
+        }
+        self.wait_since(self.ownership.left(), &AnyOf::few(std::slice::from_ref(of)), None);
+    }
+
     /// Waits for the first of any number of operations, all of this node, of which most are members of a set.
     pub(crate) fn wait_any_of_many(&self, of: &[impl HasCompletion], ready: &Ready) {
         self.begin_asking();

@@ -332,7 +332,7 @@ impl Group {
     /// A blocking call: no other thread may call a collective during it.
     fn whole<R: Send + 'static>(&self, begin: impl FnOnce() -> Result<Handle<R>>) -> Result<R> {
         let _call = self.noting(self.kernel().call_collective(self.team()))?;
-        begin()?.wait()
+        begin()?.wait_in_call()
     }
 
     fn begin_gather<T: Element>(&self, call: Call, block: Vec<T>) -> Result<Handle<Option<Vec<T>>>> {

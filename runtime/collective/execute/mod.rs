@@ -175,13 +175,13 @@ impl Collectives {
             Some(begun) => MatchKey::new(Context::Collective, begun.tag),
             None => MatchKey::new(Context::Neighbour, Tag(0)),
         };
-        let (progress, members) = (Progress::new(schedule), team.members.clone());
+        let members = team.members.clone();
         let part = match self.spare.take() {
             Some(mut part) => {
-                part.renew(progress, work, members);
+                part.renew(schedule, work, members);
                 part
             }
-            None => Box::new(Part::new(progress, work, members)),
+            None => Box::new(Part::new(Progress::new(schedule), work, members)),
         };
         let number = begun.as_ref().map(|begun| begun.number);
         self.insert(op, Entry { group, number, timed, ..Entry::new(key.in_group(group), part, now) });

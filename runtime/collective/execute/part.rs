@@ -11,8 +11,9 @@ use std::time::Duration;
 use super::held::Held;
 use super::members::Members;
 use super::start::{Deferred, Start};
-use super::work::Work;
+use super::work::{Signal, Work};
 use crate::buffer::{Element, ElementType, ReceiveBuffer, SendBuffer};
+use crate::collective::prepared::Prepared;
 use crate::collective::progress::Progress;
 use crate::collective::schedule::{Action, Builder, StepId};
 use crate::engine::{OpId, Outcome};
@@ -100,9 +101,9 @@ impl Part {
     }
 
     /// [`Part::new`] in the memory of one that is spent.
-    pub(super) fn renew(&mut self, progress: Progress, work: Box<dyn Work>, members: Arc<Members>) {
-        (self.progress, self.members, self.work, self.local, self.pace) = (progress, members, Some(work), None, 1);
-        self.under_way = 0;
+    pub(super) fn renew(&mut self, schedule: Arc<Prepared>, work: Box<dyn Work>, members: Arc<Members>) {
+        self.progress.renew(schedule);
+        (self.members, self.work, self.local, self.pace, self.under_way) = (members, Some(work), None, 1, 0);
     }
 
     /// A part that is not known yet.
@@ -259,12 +260,11 @@ fn paced(pace: u64, count: u64, took: Duration) -> u64 {
 
 /// The message of a step; `None` if it is done here.
 fn post(step: StepId, action: Action, work: &mut dyn Work) -> Option<Post> {
-    let signal = Vec::<u8>::new;
     Some(match action {
-        Action::Await { from } => Post::Read { step, from, element: u8::TYPE, place: Box::new(signal()) },
+        Action::Await { from } => Post::Read { step, from, element: u8::TYPE, place: Box::new(Signal) },
         Action::Receive { from, into } => Post::Read { step, from, element: work.element(), place: work.place(into) },
         Action::Send { to, from } => Post::Write { step, to, element: work.element(), source: work.source(from) },
-        Action::Signal { to } => Post::Write { step, to, element: u8::TYPE, source: Box::new(signal()) },
+        Action::Signal { to } => Post::Write { step, to, element: u8::TYPE, source: Box::new(Signal) },
         Action::Combine { .. } | Action::Copy { .. } => return None,
     })
 }
@@ -282,7 +282,6 @@ fn guarded<R>(run: impl FnOnce() -> R) -> Result<R, String> {
 mod tests {
     use super::*;
     use crate::collective::execute::Typed;
-    use crate::collective::prepared::Prepared;
     use crate::collective::schedule::Region;
 
     /// While messages are under way they have their turn after each slice; afterwards a copy of a megabyte is one.

@@ -85,6 +85,28 @@ impl<T: Element, R: Send + 'static, F: FnOnce(Vec<T>, Vec<T>) -> R + Send> Work 
     }
 }
 
+/// A message without bytes: to be sent, or where it is received.
+pub(super) struct Signal;
+
+impl SendBuffer for Signal {
+    fn bytes(&self) -> &[u8] {
+        &[]
+    }
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
+    }
+}
+
+impl ReceiveBuffer for Signal {
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut []
+    }
+    fn truncate(&mut self, _: usize) {}
+    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
+        self
+    }
+}
+
 /// A region that is sent.
 struct Lent<T>(Shared<T>);
 

@@ -152,7 +152,7 @@ impl Incoming {
     }
 
     pub(super) fn take_posted(&mut self, key: MatchKey) -> Option<Posted> {
-        take_front(&mut self.posted, key)
+        take_front(&mut self.posted, &mut self.spare, key)
     }
 
     /// The oldest unmatched message of `key` is about to be matched.

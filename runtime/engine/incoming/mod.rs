@@ -41,6 +41,8 @@ pub(super) struct Incoming {
     rank: Rank,
     peer: Rank,
     posted: HashMap<MatchKey, VecDeque<Posted>>,
+    /// Memory for the next queue of a key that has none. Empty.
+    spare: VecDeque<Posted>,
     /// Unmatched messages by key, in the order of their message headers.
     arrived: HashMap<MatchKey, Unmatched>,
     /// Boxed, so that the table is small however many messages nobody reads.
@@ -80,6 +82,7 @@ impl Incoming {
             rank,
             peer,
             posted: HashMap::new(),
+            spare: VecDeque::new(),
             arrived: HashMap::new(),
             messages: HashMap::new(),
             allowance: limits.window_bytes,
@@ -115,7 +118,7 @@ impl Incoming {
         if self.holding {
             read.wanted = self.takes_over_want(key, any);
         }
-        let queue = self.posted.entry(key).or_default();
+        let queue = self.posted.entry(key).or_insert_with(|| std::mem::take(&mut self.spare));
         queue.push_back(read);
         self.remember(key);
         if self.holding {

@@ -11,6 +11,8 @@ use crate::wire::frame::MatchKey;
 
 /// Empty queues kept for tags that come again.
 pub(super) const IDLE_QUEUES_MAX: usize = 64;
+/// The longest queue whose memory is kept for another key.
+const SPARE_MAX: usize = 16;
 /// Entries that a table may have room for without need.
 pub(super) const IDLE_ENTRIES_MAX: usize = 1024;
 
@@ -27,12 +29,17 @@ pub(in crate::engine) fn shrink<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
     }
 }
 
-/// Takes the front of `key`'s queue. A few empty queues stay for the next use; many would be a leak.
-pub(super) fn take_front<T>(queues: &mut HashMap<MatchKey, VecDeque<T>>, key: MatchKey) -> Option<T> {
+/// Takes the front of `key`'s queue. A few empty queues stay for the next use; many would be a leak. Of one that goes the memory
+/// becomes `spare`, for a queue of another key: those of collectives follow each other.
+pub(super) fn take_front(
+    queues: &mut HashMap<MatchKey, VecDeque<Posted>>,
+    spare: &mut VecDeque<Posted>,
+    key: MatchKey,
+) -> Option<Posted> {
     let queue = queues.get_mut(&key)?;
     let front = queue.pop_front();
     if queue.is_empty() && queues.len() > IDLE_QUEUES_MAX {
-        queues.remove(&key);
+        *spare = queues.remove(&key).filter(|queue| queue.capacity() <= SPARE_MAX).unwrap_or_default();
     }
     front
 }

@@ -226,7 +226,7 @@ impl Core {
         let mut count = 0;
         for link in ready {
             if link.readable {
-                count += self.read(link.peer);
+                count += self.read_at(link.peer, None);
             }
             if link.writable {
                 count += self.writable(link.peer.index());
@@ -313,11 +313,11 @@ impl Core {
     }
 
     pub(crate) fn read_lanes(&mut self, peer: Rank) -> usize {
-        self.read(peer)
+        self.read_at(peer, None)
     }
 
     /// Reads what is there, to the end of a message, or less: others have their turn.
-    pub(crate) fn read(&mut self, peer: Rank) -> usize {
+    pub(crate) fn read_at(&mut self, peer: Rank, _: Option<Duration>) -> usize {
         let mut count = 0;
         while let Some(piece) = self.poller.receive(peer.index()) {
             count += 1;

@@ -49,17 +49,18 @@ impl Pacing {
         Pacing { is_settled: !(may_change && is_within_host), bytes: 0, since: Duration::ZERO }
     }
 
-    /// Whether `wrote` needs to be told.
-    pub(in crate::kernel) fn is_settled(&self) -> bool {
-        self.is_settled
+    /// The socket took `count` bytes. Returns whether there is something to [judge](Self::judge): for a short message the clock is not
+    /// read.
+    pub(in crate::kernel) fn wrote(&mut self, count: usize) -> bool {
+        if self.is_settled {
+            return false;
+        }
+        self.bytes += count;
+        self.bytes >= SAMPLE_BYTES
     }
 
-    /// `socket` took `count` bytes; it is `now`. Frees it of pacing if it is fast.
-    pub(in crate::kernel) fn wrote(&mut self, count: usize, now: Duration, socket: &SockRef<'_>) {
-        self.bytes += count;
-        if self.bytes < SAMPLE_BYTES {
-            return;
-        }
+    /// It is `now`. Frees `socket` of pacing if it is fast.
+    pub(in crate::kernel) fn judge(&mut self, now: Duration, socket: &SockRef<'_>) {
         if self.bytes < 2 * SAMPLE_BYTES && now.saturating_sub(self.since) <= FAST {
             free(socket);
             self.is_settled = true;
@@ -103,10 +104,10 @@ mod tests {
         for (is_on, has_others, expected) in [(true, true, false), (true, false, true), (false, true, true)] {
             let Some((near, _far)) = pacing_from([127, 0, 0, 2]) else { return println!("skipped: no {PACES:?} here") };
             let pacing = Pacing::new(&near, is_on, has_others);
-            assert_eq!((paces(&near), pacing.is_settled()), (expected, true), "{is_on}, {has_others}");
+            assert_eq!((paces(&near), pacing.is_settled), (expected, true), "{is_on}, {has_others}");
         }
         let (near, _far) = pacing_from([127, 0, 0, 1]).expect("as before");
         let pacing = Pacing::new(&near, true, true);
-        assert!(paces(&near) && !pacing.is_settled(), "within a host it is to be seen how fast it is");
+        assert!(paces(&near) && !pacing.is_settled, "within a host it is to be seen how fast it is");
     }
 }
