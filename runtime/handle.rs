@@ -258,6 +258,7 @@ impl RawHandle {
     pub(crate) fn take(&self) -> Option<Result<Erased, Box<Failure>>> {
         Some(match self.completion.take()? {
             Outcome::Read(place, _) => Ok(place.into_any()),
+            Outcome::Made(result) => Ok(result),
             Outcome::Written(source) => {
                 if source.unacknowledged() >= LOOKED_FOR_BYTES && !self.kernel.is_over() {
                     self.kernel.look_at(self.completion.operation().peer);

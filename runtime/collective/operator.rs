@@ -1,5 +1,6 @@
 //! Operators of reductions: predefined and user-defined.
 
+use std::any::TypeId;
 use std::fmt;
 use std::ops::{Add, Mul};
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use super::schedule::Side;
 pub struct Operator<T> {
     name: Arc<str>,
     is_commutative: bool,
+    /// Whether it is this library's own code.
+    is_own: bool,
     combine: Arc<Combine<T>>,
 }
 
@@ -28,7 +31,7 @@ impl<T: Copy> Operator<T> {
             Side::Left => into.iter_mut().zip(with).for_each(|(into, with)| *into = combine(*with, *into)),
             Side::Right => into.iter_mut().zip(with).for_each(|(into, with)| *into = combine(*into, *with)),
         };
-        Operator { name: name.into(), is_commutative, combine: Arc::new(slices) }
+        Operator { name: name.into(), is_commutative, is_own: false, combine: Arc::new(slices) }
     }
 
     /// Combines `with` into `into`, element by element.
@@ -43,6 +46,11 @@ impl<T: Copy> Operator<T> {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether it is this library's own code, which is fast, and calls nothing.
+    pub(crate) fn is_own(&self) -> bool {
+        self.is_own
     }
 
     /// Whether it is commutative.
@@ -62,23 +70,47 @@ impl<T> fmt::Debug for Operator<T> {
 impl<T: Number> Operator<T> {
     /// Adds.
     pub fn sum() -> Self {
-        Operator::new("sum", true, T::plus)
+        Operator::predefined("sum", T::plus)
     }
 
     /// Multiplies.
     pub fn product() -> Self {
-        Operator::new("product", true, T::times)
+        Operator::predefined("product", T::times)
     }
 
     /// Takes the smaller.
     pub fn min() -> Self {
-        Operator::new("min", true, T::smaller)
+        Operator::predefined("min", T::smaller)
     }
 
     /// Takes the larger.
     pub fn max() -> Self {
-        Operator::new("max", true, T::larger)
+        Operator::predefined("max", T::larger)
     }
+
+    fn predefined(name: &str, combine: impl Fn(T, T) -> T + Send + Sync + 'static) -> Self {
+        Operator { is_own: is_known::<T>(), ..Operator::new(name, true, combine) }
+    }
+}
+
+/// Whether a number is of the language, and not of the program, which may have types of its own.
+fn is_known<T: 'static>() -> bool {
+    let of = TypeId::of::<T>();
+    let integers = [
+        TypeId::of::<u8>(),
+        TypeId::of::<i8>(),
+        TypeId::of::<u16>(),
+        TypeId::of::<i16>(),
+        TypeId::of::<u32>(),
+        TypeId::of::<i32>(),
+        TypeId::of::<u64>(),
+        TypeId::of::<i64>(),
+        TypeId::of::<u128>(),
+        TypeId::of::<i128>(),
+        TypeId::of::<usize>(),
+        TypeId::of::<isize>(),
+    ];
+    [TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&of) || integers.contains(&of)
 }
 
 /// The types of the predefined operators: all integers and floats.

@@ -19,8 +19,10 @@ pub(crate) struct Completed {
 
 /// How an operation ended.
 pub(crate) enum Outcome {
-    /// A read's buffer, filled and cut to the message; the message it has met, or none for the result of a collective.
-    Read(Box<dyn ReceiveBuffer>, Option<Origin>),
+    /// A read's buffer, filled and cut to the message; the message it has met.
+    Read(Box<dyn ReceiveBuffer>, Origin),
+    /// What a collective or an operation on a window has come to, as the handle gives it.
+    Made(Box<dyn Any + Send>),
     /// A write's buffer, free for reuse.
     Written(Written),
     // Boxed: outcomes pass through several hands, and hardly any is this one.

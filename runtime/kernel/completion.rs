@@ -311,7 +311,7 @@ impl Completion {
         let mut state = self.state.lock();
         match std::mem::replace(&mut *state, State::Over) {
             State::Pending(_) => Detached::UnderWay,
-            State::Done(Outcome::Read(place, Some(origin)), _) => Detached::Unread(place, origin),
+            State::Done(Outcome::Read(place, origin), _) => Detached::Unread(place, origin),
             State::Done(outcome, _) => self.as_refusal(&outcome).map_or(Detached::Over, Detached::Refused),
             State::Over => Detached::Over,
         }

@@ -64,19 +64,6 @@ impl<T: Element> ReceiveBuffer for Place<T> {
     }
 }
 
-/// A handle's result, where a read's buffer would be.
-pub(super) struct Finished(pub(super) Box<dyn Any + Send>);
-
-impl ReceiveBuffer for Finished {
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut []
-    }
-    fn truncate(&mut self, _: usize) {}
-    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
-        self.0
-    }
-}
-
 /// A buffer of the program's whose parts are sent one by one.
 pub(super) type Whole = Arc<Box<dyn SendBuffer>>;
 

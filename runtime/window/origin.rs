@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::buffers::{Finished, Gather, Part, Whole};
+use super::buffers::{Gather, Part, Whole};
 use super::codec::{FLUSH_BYTES, REQUESTS, Refusal, Request, payload_key, reply_key};
 use super::posts::{Posts, Purpose};
 use crate::buffer::SendBuffer;
@@ -205,7 +205,7 @@ impl Origin {
             }
             // The last part gives the buffer back that it is of.
             Outcome::Written(part) => drop(part.take()),
-            Outcome::Abandoned(_) => {}
+            Outcome::Abandoned(_) | Outcome::Made(_) => {}
             Outcome::Failed(failure) => return self.fail(posts, op, failure.error),
         }
         pending.left -= 1;
@@ -226,7 +226,7 @@ impl Origin {
                 let window = request.window;
                 return self.end_flushes(to, window);
             }
-            (Work::Gather(gather), _) => Outcome::Read(Box::new(Finished(gather.finish())), None),
+            (Work::Gather(gather), _) => Outcome::Made(gather.finish()),
             (Work::Write(whole), Some(error)) => match Arc::into_inner(whole) {
                 Some(whole) => Outcome::failed_with(error, whole.into_any()),
                 None => Outcome::failed(error),
@@ -332,7 +332,7 @@ impl Origin {
             Ended::Flushed { op, window, to } => {
                 let refused = self.untold.get_mut(&(window, to)).and_then(VecDeque::pop_front);
                 let outcome =
-                    refused.map_or_else(|| Outcome::Read(Box::new(Finished(Box::new(()))), None), Outcome::failed);
+                    refused.map_or_else(|| Outcome::Made(Box::new(())), Outcome::failed);
                 Some(Completed { op, outcome })
             }
         }

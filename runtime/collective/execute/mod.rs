@@ -25,7 +25,6 @@ mod team;
 mod timing;
 mod work;
 
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -43,7 +42,6 @@ use self::timing::Timed;
 pub(crate) use self::work::Typed;
 use super::progress::Progress;
 use super::schedule::StepId;
-use crate::buffer::ReceiveBuffer;
 use crate::engine::{Completed, Engine, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
@@ -283,7 +281,7 @@ impl Collectives {
                 }
                 error => self.failures.push((whole, error)),
             },
-            Outcome::Abandoned(_) => {}
+            Outcome::Abandoned(_) | Outcome::Made(_) => {}
         }
     }
 
@@ -414,16 +412,3 @@ impl Entry {
 
 /// What words are matched by.
 const WORDS: MatchKey = MatchKey::new(Context::Agreement, Tag(0));
-
-/// A collective's result, where a read's buffer would be.
-struct Finished(Box<dyn Any + Send>);
-
-impl ReceiveBuffer for Finished {
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut []
-    }
-    fn truncate(&mut self, _: usize) {}
-    fn into_any(self: Box<Self>) -> Box<dyn Any + Send> {
-        self.0
-    }
-}

@@ -216,7 +216,9 @@ impl Job {
                     return Ok(true);
                 }
                 let mut count = missing.min((left / element_bytes).max(1));
-                if let Action::Combine { .. } = action {
+                if let Action::Combine { .. } = action
+                    && work.may_be_slow()
+                {
                     count = count.min(*pace);
                     let before = now();
                     guarded(|| work.apply(&action.local_part(done..done + count)))?;

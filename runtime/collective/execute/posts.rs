@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::part::{End, Job, Part, Post};
-use super::{Collectives, Finished, Step, Traffic};
+use super::{Collectives, Step, Traffic};
 use crate::engine::{Engine, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::Rank;
@@ -62,7 +62,7 @@ impl Collectives {
                 {
                     timed.took(now.saturating_sub(entry.began));
                 }
-                self.end(op, Outcome::Read(Box::new(Finished(result)), None));
+                self.end(op, Outcome::Made(result));
             }
             Some(End::Failed(words)) => self.fail_here(engine, now, op, words),
             None if can_go_on => self.make_due(op),
@@ -84,10 +84,11 @@ impl Collectives {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::buffer::Element;
     use crate::collective::execute::{Start, Typed};
     use crate::collective::schedule::Schedule;
     use crate::collective::{Blocks, Operator, Prepared, allgather, allreduce, barrier};
-    use crate::engine::{Completed, Limits};
+    use crate::engine::{Completed, Limits, Origin};
 
     const SIZE: u32 = 8;
 
@@ -115,7 +116,8 @@ mod tests {
     /// What `from` sends has come.
     fn comes(engine: &mut Engine, collectives: &mut Collectives, from: Rank, message: Vec<u64>) {
         let (&op, _) = collectives.steps.iter().find(|(_, step)| step.is_read && step.peer == from).expect("a read");
-        let completion = Completed { op, outcome: Outcome::Read(Box::new(message), None) };
+        let origin = Origin { from, message_id: 0, element: u64::TYPE };
+        let completion = Completed { op, outcome: Outcome::Read(Box::new(message), origin) };
         assert!(collectives.complete(engine, || Duration::ZERO, completion).is_none(), "it is a step's");
     }
 
@@ -187,10 +189,10 @@ mod tests {
 
         engine.handle_bytes(Duration::ZERO, Rank(1), &from_other);
         take_ends(engine, collectives);
-        let Some(Outcome::Read(result, _)) = collectives.poll_completion().map(|completion| completion.outcome) else {
+        let Some(Outcome::Made(result)) = collectives.poll_completion().map(|completion| completion.outcome) else {
             panic!("both are combined");
         };
-        let result = result.into_any().downcast::<Vec<u64>>().expect("the numbers");
+        let result = result.downcast::<Vec<u64>>().expect("the numbers");
         assert!(*result == vec![3; COUNT]);
         assert_eq!(part(collectives), None);
     }

@@ -21,6 +21,8 @@ pub(crate) trait Work: Send {
     fn element_bytes(&self) -> u64;
     /// Whether all that it does takes no longer than to unlock and lock for it, and none of it is the program's code.
     fn is_quick(&self) -> bool;
+    /// Whether it combines by the program's code, which may take any time.
+    fn may_be_slow(&self) -> bool;
     /// What is sent of a region. Nothing is written there before the message has gone.
     fn source(&mut self, from: Region) -> Box<dyn SendBuffer>;
     /// Where the message for a region is received.
@@ -61,7 +63,11 @@ impl<T: Element, R: Send + 'static, F: FnOnce(Vec<T>, Vec<T>) -> R + Send> Work 
     }
 
     fn is_quick(&self) -> bool {
-        self.operator.is_none() && self.buffers.bytes() <= QUICK_BYTES
+        !self.may_be_slow() && self.buffers.bytes() <= QUICK_BYTES
+    }
+
+    fn may_be_slow(&self) -> bool {
+        self.operator.as_ref().is_some_and(|operator| !operator.is_own())
     }
 
     fn source(&mut self, from: Region) -> Box<dyn SendBuffer> {

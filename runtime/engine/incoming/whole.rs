@@ -60,6 +60,6 @@ impl Incoming {
         self.last_filled = filled.then_some(*message_header);
         place.truncate(message_header.total as usize);
         let origin = Origin { from: self.peer, message_id, element: message_header.element };
-        completions.push_back(Completed { op, outcome: Outcome::Read(place, Some(origin)) });
+        completions.push_back(Completed { op, outcome: Outcome::Read(place, origin) });
     }
 }

@@ -265,7 +265,7 @@ impl World {
             self.trace = (self.trace ^ op.0).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
             let read = self.pending.remove(&(rank, op));
             match (outcome, read) {
-                (Outcome::Read(place, Some(origin)), Some(read)) => {
+                (Outcome::Read(place, origin), Some(read)) => {
                     if self.rng.once_in(6) {
                         self.untaken.push(Untaken { read, origin, place });
                     } else {

@@ -74,7 +74,7 @@ impl Core {
         let is_written = matches!(outcome, Outcome::Written(_));
         let (waker, unclaimed) = completion.complete(outcome);
         self.wakers.extend(waker);
-        if let Some(Outcome::Read(place, Some(origin))) = unclaimed {
+        if let Some(Outcome::Read(place, origin)) = unclaimed {
             self.give_back(&completion, origin, place);
         } else if let Some(outcome) = unclaimed {
             if let Some(refusal) = completion.as_refusal(&outcome) {

@@ -81,7 +81,7 @@ impl Core {
         let Some(observed) = &mut self.observed else { return };
         let posted = observed.regions.ends(completion.op);
         if completion.is_read()
-            && let Outcome::Read(place, Some(origin)) = outcome
+            && let Outcome::Read(place, origin) = outcome
         {
             let bytes = place.bytes_mut().len() as u64;
             observed.links.receives(origin.from, bytes);

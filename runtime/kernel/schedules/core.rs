@@ -137,7 +137,7 @@ impl Engine {
 /// A message of `peer` has come.
 fn read(peer: usize) -> Outcome {
     let origin = Origin { from: Rank(peer as u32), message_id: 0, element: u8::TYPE };
-    Outcome::Read(Box::new(Vec::<u8>::new()), Some(origin))
+    Outcome::Read(Box::new(Vec::<u8>::new()), origin)
 }
 
 impl Core {
@@ -261,7 +261,7 @@ impl Core {
             let completion = self.completions.remove(&op.0).expect("each operation completes once");
             let (waker, unclaimed) = completion.complete(outcome);
             self.wakers.extend(waker);
-            if let Some(Outcome::Read(place, Some(origin))) = unclaimed {
+            if let Some(Outcome::Read(place, origin)) = unclaimed {
                 self.give_back(&completion, origin, place);
             }
             self.completed_count += 1;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use shuttle::thread::spawn;
 
 use super::Kernel;
-use super::completion::{Completion, OfCollective};
+use super::completion::{Chosen, Completion, OfCollective};
 use super::conditions::{AnyMember, AnyOf, Until};
 use super::epoll::Piece;
 use super::helper::HasCompletion;
@@ -190,7 +190,7 @@ pub(super) fn initrelay(kernel: &Kernel, from: usize, tag: u32, to: usize) -> Ar
     let mut core = kernel.lock();
     let op = core.relay(from, tag, to);
     let operation = Operation::new(OperationKind::Exchange, kernel.rank, kernel.rank, None, 1);
-    let of = OfCollective { peers: [Rank(from as u32), Rank(to as u32)].into(), choice: Default::default() };
+    let of = OfCollective { peers: [Rank(from as u32), Rank(to as u32)].into(), choice: Chosen::Nothing };
     let completion = Arc::new(Completion::of_collective(operation, op, of));
     core.expect(completion.clone());
     let core = kernel.begin_collective(core, op);
@@ -288,7 +288,7 @@ fn taken(completion: &Completion) -> Result<(), Error> {
     match outcome {
         Outcome::Failed(failure) => Err(failure.error),
         Outcome::Abandoned(_) => unreachable!("nothing is withdrawn"),
-        Outcome::Read(..) | Outcome::Written(_) => Ok(()),
+        Outcome::Read(..) | Outcome::Written(_) | Outcome::Made(_) => Ok(()),
     }
 }
 

@@ -308,6 +308,7 @@ impl World {
         let line = node.ops[&op];
         assert!(matches!(node.ends[line], End::UnderWay), "line {line} ends once: {:?}", node.ends[line]);
         let result: Box<dyn Any> = match outcome {
+            Outcome::Made(result) => result,
             Outcome::Read(place, _) => place.into_any(),
             Outcome::Written(source) => source.take().into_any(),
             Outcome::Failed(failure) => {

@@ -342,6 +342,7 @@ impl World {
             // What is not the program's is a word or a message in vain.
             let Some(line) = node.ops.remove(&op) else { continue };
             let result: Box<dyn Any> = match outcome {
+                Outcome::Made(result) => result,
                 Outcome::Read(place, _) => place.into_any(),
                 Outcome::Written(source) => source.take().into_any(),
                 Outcome::Failed(failure) => {

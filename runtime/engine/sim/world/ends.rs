@@ -65,6 +65,7 @@ impl World {
         };
         let end = match outcome {
             Outcome::Read(mut place, _) => End::Data(place.bytes_mut().to_vec()),
+            Outcome::Made(_) => return Err(format!("{op:?} is a message's, not a collective's")),
             Outcome::Written(written) => {
                 let Side::Write(message) = side else { return Err(format!("{side:?} was written")) };
                 self.written.push((message, written));
