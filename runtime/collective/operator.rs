@@ -167,4 +167,28 @@ mod tests {
         assert_eq!(into, [4], "integers wrap around");
         assert_eq!(Operator::<u8>::sum().name(), "sum");
     }
+
+    /// What a program brings may take any time: an operator of its own, or numbers of its own.
+    #[test]
+    fn only_predefined_operators_on_the_languages_numbers_are_own_code() {
+        #[derive(Clone, Copy)]
+        struct Slow(f64);
+        impl Number for Slow {
+            fn plus(self, other: Self) -> Self {
+                Slow(self.0 + other.0)
+            }
+            fn times(self, _: Self) -> Self {
+                self
+            }
+            fn smaller(self, _: Self) -> Self {
+                self
+            }
+            fn larger(self, _: Self) -> Self {
+                self
+            }
+        }
+        assert!(Operator::<f64>::sum().is_own() && Operator::<u8>::max().is_own() && Operator::<i128>::min().is_own());
+        assert!(!Operator::<Slow>::sum().is_own());
+        assert!(!Operator::new("sum", true, |left: f64, right: f64| left + right).is_own());
+    }
 }

@@ -65,8 +65,7 @@ impl Progress {
         let others = self.schedule.receive_count() as u32;
         self.slots.clear();
         self.slots.extend(self.schedule.missing().iter().map(|&missing| Slot { missing, queued: StepId(0) }));
-        (self.ready_receives, self.ready_others) =
-            (Queue { first: 0, end: 0 }, Queue { first: others, end: others });
+        (self.ready_receives, self.ready_others) = (Queue { first: 0, end: 0 }, Queue { first: others, end: others });
         self.incomplete = self.schedule.len();
         for step in self.schedule.steps() {
             if self.slots[step.index()].missing == 0 {

@@ -24,6 +24,7 @@ mod sealed;
 #[cfg(test)]
 mod sim;
 mod snapshot;
+mod spare;
 mod transmit;
 mod unbound;
 

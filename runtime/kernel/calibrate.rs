@@ -1,7 +1,7 @@
 //! The selection of algorithms follows what ranks observe: when they exchange that, and the calls that wait for it.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use super::Kernel;
 use super::cache::Cache;

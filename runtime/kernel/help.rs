@@ -44,12 +44,7 @@ impl Kernel {
     }
 
     /// The same, by one who has come at `entered`, just now.
-    pub(super) fn wait_since(
-        &self,
-        entered: Duration,
-        condition: &dyn Condition,
-        deadline: Option<Instant>,
-    ) -> bool {
+    pub(super) fn wait_since(&self, entered: Duration, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
         self.ownership.program_enters(entered);
         self.observer.enters_wait(entered, operations(condition));
         if condition.is_met_outside() {
@@ -181,12 +176,7 @@ impl Kernel {
     }
 
     /// Moves what can be moved from and to `peers`; it is `now`, if that is known. Returns how many bytes it was.
-    fn read_from<'a>(
-        &'a self,
-        peers: &[Rank],
-        mut core: Locked<'a>,
-        mut now: Option<Duration>,
-    ) -> (Locked<'a>, usize) {
+    fn read_from<'a>(&'a self, peers: &[Rank], mut core: Locked<'a>, mut now: Option<Duration>) -> (Locked<'a>, usize) {
         let mut count: usize = peers.iter().map(|&peer| core.read_at(peer, now.take()) + core.write_on(peer)).sum();
         if core.is_time_for_others(peers.len()) {
             count += self.drive_others(&mut core);

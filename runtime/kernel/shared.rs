@@ -62,6 +62,7 @@ mod tests {
     use super::*;
     use crate::engine::{OpId, Outcome, Written};
     use crate::ids::{Rank, Tag};
+    use crate::kernel::completion::{Chosen, OfCollective};
     use crate::operation::{Operation, OperationKind};
     use crate::wire::frame::MatchKey;
 
@@ -103,6 +104,21 @@ mod tests {
         shared.complete(Outcome::Written(Written::whole(Box::new(buffer.clone()))));
         drop(shared);
         assert_eq!(Arc::strong_count(&buffer), 1);
+    }
+
+    #[test]
+    fn a_collectives_memory_is_used_again_and_its_ranks_are_let_go() {
+        let peers: Arc<[Rank]> = [Rank(1)].into();
+        let of = OfCollective { peers: peers.clone(), choice: Chosen::Nothing };
+        let operation = Operation::new(OperationKind::Write, Rank(0), Rank(1), None, 8);
+        let shared = SharedCompletion::new(Completion::of_collective(operation, OpId(1), of));
+        let place = address(&shared);
+        shared.complete(Outcome::Made(Box::new(())));
+        assert!(shared.take().is_some() && Arc::strong_count(&peers) == 2);
+        drop(shared);
+        assert_eq!(Arc::strong_count(&peers), 1);
+        let again = new(2);
+        assert!(address(&again) == place && !again.is_collective());
     }
 
     #[test]

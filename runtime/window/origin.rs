@@ -331,8 +331,7 @@ impl Origin {
             Ended::Otherwise(completed) => Some(completed),
             Ended::Flushed { op, window, to } => {
                 let refused = self.untold.get_mut(&(window, to)).and_then(VecDeque::pop_front);
-                let outcome =
-                    refused.map_or_else(|| Outcome::Made(Box::new(())), Outcome::failed);
+                let outcome = refused.map_or_else(|| Outcome::Made(Box::new(())), Outcome::failed);
                 Some(Completed { op, outcome })
             }
         }

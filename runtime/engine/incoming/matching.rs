@@ -9,6 +9,7 @@ use crate::buffer::memory;
 use crate::engine::arriving::{NO_MESSAGE, Posted, Sink, Unmatched};
 use crate::engine::notes::Progress;
 use crate::engine::outgoing::{Control, Written, cost};
+use crate::engine::spare;
 use crate::engine::{Completed, Outcome};
 use crate::error::{Error, Mismatch};
 use crate::wire::frame::{MatchKey, MessageHeader};
@@ -33,6 +34,7 @@ impl Incoming {
                 if let Sink::ReceiveBuffer { place, .. } = &mut message.sink {
                     memory::copy(&mut place.bytes_mut()[..buffer.len()], &buffer);
                 }
+                spare::keep(buffer);
             }
             Sink::Returned(mut before) => {
                 message.sink = self.assign(message_id, &message_header, read, control, completions);

@@ -1,5 +1,6 @@
 //! One link's receiving side: posted reads, early arrivals, and matching them by (context, tag) in order.
 
+mod early;
 mod expecting;
 mod leaving;
 mod matching;
@@ -32,9 +33,6 @@ pub(super) use leaving::Orphan;
 #[cfg(test)]
 use tables::IDLE_ENTRIES_MAX;
 use tables::{remove_read, shrink};
-
-/// The first allocation for an early message; it grows with what really arrives.
-const BUFFER_BYTES: usize = 4096;
 
 pub(super) struct Incoming {
     /// Who receives and who sends, for errors.
@@ -242,8 +240,7 @@ impl Incoming {
             Sink::Buffer(buffer) => {
                 let (total, needed) = (message.message_header.total as usize, from + bytes.len());
                 if needed > buffer.capacity() {
-                    let capacity = needed.max(2 * buffer.capacity()).max(BUFFER_BYTES).min(total);
-                    buffer.reserve_exact(capacity - from);
+                    early::grow(buffer, needed, total);
                 }
                 memory::append(buffer, bytes);
             }

@@ -1,6 +1,6 @@
 //! Messages of which lanes other than the first bring parts: each at its own place, in no order among them.
 
-use super::Incoming;
+use super::{Incoming, early};
 use crate::buffer::memory;
 use crate::engine::arriving::{Arriving, Sink};
 use crate::error::WireError;
@@ -31,8 +31,7 @@ impl Incoming {
             return Ok(());
         }
         if let Sink::Buffer(buffer) = &mut message.sink {
-            buffer.reserve_exact((total as usize).saturating_sub(buffer.len()));
-            buffer.resize(total as usize, 0);
+            early::fill(buffer, total as usize);
         }
         Ok(())
     }

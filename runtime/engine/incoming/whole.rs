@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::Incoming;
+use super::{Incoming, early};
 use crate::buffer::{ReceiveBuffer, memory};
 use crate::engine::arriving::{Arriving, Sink};
 use crate::engine::notes::Progress;
@@ -33,7 +33,7 @@ impl Incoming {
         let Some(read) = self.take_posted(message_header.key) else {
             self.notes.take(message_id, Progress::Arrives { bytes: total });
             self.push_arrived(message_header.key, message_id);
-            let message = Arriving::new(*message_header, Sink::Buffer(memory::copy_of(bytes)), now);
+            let message = Arriving::new(*message_header, Sink::Buffer(early::copy_of(bytes)), now);
             self.messages.insert(message_id, Box::new(Arriving { received: total, ..message }));
             return Some(false);
         };

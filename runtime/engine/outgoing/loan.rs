@@ -8,8 +8,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::ranges::Ranges;
-use super::spare;
 use crate::buffer::{SendBuffer, memory};
+use crate::engine::spare;
 
 /// Shared by the lanes that keep some of it and by who is to have the buffer.
 pub(super) struct Loan(Mutex<State>);

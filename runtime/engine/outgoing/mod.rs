@@ -14,7 +14,6 @@ mod loan;
 mod partial;
 mod ranges;
 mod retention;
-mod spare;
 mod stamps;
 mod window;
 

@@ -1,14 +1,15 @@
-//! Memory for copies of what is not acknowledged, used again: the C library gives long pieces back to the system and gets them anew,
-//! page by page, which takes longer than to copy what is put there.
+//! Memory for copies of what is not acknowledged, and for long messages that no read waits for, used again: the C library gives long
+//! pieces back to the system and gets them anew, page by page, which takes longer than to copy what is put there.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use parking_lot::Mutex;
 
 use crate::buffer::memory;
 
 /// What a process keeps, whatever its links.
-const BYTES_MAX: usize = 1 << 20;
+const BYTES_MAX: usize = 4 << 20;
 /// Shorter pieces the C library keeps itself.
 const PIECE_BYTES_MIN: usize = 16 << 10;
 /// So many pieces are looked at: the next copy is mostly as long as the last ones.
@@ -25,9 +26,15 @@ struct Spare {
 
 /// A copy of all of `from`.
 pub(super) fn copy_of(from: &[u8]) -> Vec<u8> {
-    let mut copy = SPARE.lock().take(from.len()).unwrap_or_default();
+    let mut copy = take(from.len()..=2 * from.len()).unwrap_or_default();
+    copy.clear();
     memory::append(&mut copy, from);
     copy
+}
+
+/// A piece with that much room, if there is one. What was in it may still be.
+pub(super) fn take(room: RangeInclusive<usize>) -> Option<Vec<u8>> {
+    if *room.end() < PIECE_BYTES_MIN { None } else { SPARE.lock().take(&room) }
 }
 
 /// Its memory is for the next.
@@ -38,17 +45,15 @@ pub(super) fn keep(piece: Vec<u8>) {
 }
 
 impl Spare {
-    /// An empty piece that has room for `bytes` and not for many more.
-    fn take(&mut self, bytes: usize) -> Option<Vec<u8>> {
-        let fits = |piece: &Vec<u8>| (bytes..=2 * bytes).contains(&piece.capacity());
+    fn take(&mut self, room: &RangeInclusive<usize>) -> Option<Vec<u8>> {
+        let fits = |piece: &Vec<u8>| room.contains(&piece.capacity());
         let from_end = self.pieces.iter().rev().take(LOOKED_AT_MAX).position(fits)?;
         let piece = self.pieces.remove(self.pieces.len() - 1 - from_end)?;
         self.bytes -= piece.capacity();
         Some(piece)
     }
 
-    fn keep(&mut self, mut piece: Vec<u8>) {
-        piece.clear();
+    fn keep(&mut self, piece: Vec<u8>) {
         self.bytes += piece.capacity();
         self.pieces.push_back(piece);
         while self.bytes > BYTES_MAX
@@ -74,8 +79,8 @@ mod tests {
             let mut spare = Spare { pieces: VecDeque::new(), bytes: 0 };
             for (takes, bytes) in steps {
                 if takes {
-                    if let Some(piece) = spare.take(bytes) {
-                        prop_assert!(piece.is_empty() && piece.capacity() >= bytes && piece.capacity() <= 2 * bytes);
+                    if let Some(piece) = spare.take(&(bytes..=2 * bytes)) {
+                        prop_assert!(piece.capacity() >= bytes && piece.capacity() <= 2 * bytes);
                     }
                 } else {
                     spare.keep(Vec::with_capacity(bytes));
@@ -92,10 +97,10 @@ mod tests {
         let piece = Vec::with_capacity(64 << 10);
         let address = piece.as_ptr();
         spare.keep(piece);
-        assert_eq!(spare.take(16 << 10), None, "it is too long for that");
-        let again = spare.take(60 << 10).expect("it fits");
+        assert_eq!(spare.take(&(16 << 10..=32 << 10)), None, "it is too long for that");
+        let again = spare.take(&(60 << 10..=64 << 10)).expect("it fits");
         assert_eq!(again.as_ptr(), address);
-        assert_eq!(spare.take(60 << 10), None, "it is taken");
+        assert_eq!(spare.take(&(60 << 10..=64 << 10)), None, "it is taken");
     }
 
     #[test]
