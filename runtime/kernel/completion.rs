@@ -43,7 +43,6 @@ pub(crate) struct OfCollective {
 }
 
 /// A choice, once it is made.
-#[derive(Clone)]
 pub(crate) enum Chosen {
     /// There is nothing to choose from.
     Nothing,
@@ -167,7 +166,7 @@ impl Completion {
     }
 
     /// Lets lists of ranks and choices go. Returns whether it holds nothing now: the handle has taken the outcome.
-    pub(super) fn is_cleared(&mut self) -> bool {
+    pub(super) fn clear(&mut self) -> bool {
         let is_taken = *self.is_taken.get_mut();
         if is_taken {
             (self.collective, self.anyone) = (None, None);

@@ -45,7 +45,7 @@ impl Drop for SharedCompletion {
     fn drop(&mut self) {
         let Some(mut last) = self.0.take() else { return };
         // Mostly it is seen at once that somebody else has it.
-        if Arc::strong_count(&last) == 1 && Arc::get_mut(&mut last).is_some_and(Completion::is_cleared) {
+        if Arc::strong_count(&last) == 1 && Arc::get_mut(&mut last).is_some_and(Completion::clear) {
             let keep = |spare: &RefCell<Vec<_>>| {
                 let mut spare = spare.borrow_mut();
                 if spare.len() < SPARE_MAX {

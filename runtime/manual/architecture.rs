@@ -119,7 +119,8 @@
 //!
 //! A peer sends payload only where the receiver has memory for it: into the receive buffer of a posted read, or into
 //! the link's *window* for unexpected messages. The window is 64 MiB by default. A message in it costs its bytes and
-//! 256 more, for the receiver's tables. All windows of a node share its budget, 512 MiB by default.
+//! 256 more, for the receiver's tables. All windows of a node share its budget, 512 MiB by default. Of what was taken for
+//! long messages, and for copies of what is not acknowledged, a process keeps up to 4 MiB for the next (`engine/spare`).
 //!
 //! So every socket can always be read, and every write ends. The kernel reads the links that are ready before it writes
 //! (Strumpen 3.1.3). `initwrite` only writes: it sends as much as the socket takes, never blocks, and leaves the rest

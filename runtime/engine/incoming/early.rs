@@ -25,17 +25,20 @@ pub(super) fn grow(buffer: &mut Vec<u8>, needed: usize, total: usize) {
     buffer.reserve_exact(capacity.saturating_sub(buffer.len()));
 }
 
-/// Has `buffer` be as long as the whole message, whose bytes come in any order.
+/// Has `buffer` be as long as the whole message, whose bytes come in any order, if it is not yet.
 pub(super) fn fill(buffer: &mut Vec<u8>, total: usize) {
     let here = buffer.len();
-    if let Some(mut all) = spare::take(total..=total).filter(|_| here < total) {
+    if here >= total {
+        return;
+    }
+    if let Some(mut all) = spare::take(total..=total) {
         // What is behind them is written before anybody reads it.
         all.resize(total, 0);
         memory::copy(&mut all[..here], buffer);
         spare::keep(std::mem::replace(buffer, all));
         return;
     }
-    buffer.reserve_exact(total.saturating_sub(here));
+    buffer.reserve_exact(total - here);
     buffer.resize(total, 0);
 }
 
