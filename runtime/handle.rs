@@ -110,8 +110,7 @@ impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
         self.wait()
     }
 
-    /// [`Handle::wait`] in the call that has begun the collective: no time has passed since that was done, and the clock is not
-    /// read.
+    /// [`Handle::wait`] in the call that has begun the collective: hardly any time has passed since, and the clock is not read.
     pub(crate) fn wait_in_call(self) -> Result<R> {
         let RawHandle { kernel, completion } = &self.raw;
         kernel.wait_in_call(completion);

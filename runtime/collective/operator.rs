@@ -93,26 +93,6 @@ impl<T: Number> Operator<T> {
     }
 }
 
-/// Whether a number is of the language, and not of the program, which may have types of its own.
-fn is_known<T: 'static>() -> bool {
-    let of = TypeId::of::<T>();
-    let integers = [
-        TypeId::of::<u8>(),
-        TypeId::of::<i8>(),
-        TypeId::of::<u16>(),
-        TypeId::of::<i16>(),
-        TypeId::of::<u32>(),
-        TypeId::of::<i32>(),
-        TypeId::of::<u64>(),
-        TypeId::of::<i64>(),
-        TypeId::of::<u128>(),
-        TypeId::of::<i128>(),
-        TypeId::of::<usize>(),
-        TypeId::of::<isize>(),
-    ];
-    [TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&of) || integers.contains(&of)
-}
-
 /// The types of the predefined operators: all integers and floats.
 pub trait Number: Copy + Send + Sync + 'static {
     /// `self + other`; integers wrap around.
@@ -126,8 +106,8 @@ pub trait Number: Copy + Send + Sync + 'static {
 }
 
 macro_rules! numbers {
-    ($add:ident $multiply:ident: $($number:ident)*) => {
-        $(impl Number for $number {
+    ($($add:ident $multiply:ident: $($number:ident)*;)*) => {
+        $($(impl Number for $number {
             fn plus(self, other: Self) -> Self {
                 self.$add(other)
             }
@@ -140,12 +120,19 @@ macro_rules! numbers {
             fn larger(self, other: Self) -> Self {
                 self.max(other)
             }
-        })*
+        })*)*
+
+        /// Whether a number is one of these, and not of the program, which may have types of its own.
+        fn is_known<T: 'static>() -> bool {
+            [$($(TypeId::of::<$number>(),)*)*].contains(&TypeId::of::<T>())
+        }
     };
 }
 
-numbers! { wrapping_add wrapping_mul: u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize }
-numbers! { add mul: f32 f64 }
+numbers! {
+    wrapping_add wrapping_mul: u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize;
+    add mul: f32 f64;
+}
 
 #[cfg(test)]
 mod tests {

@@ -27,20 +27,21 @@ struct Spare {
 /// A copy of all of `from`.
 pub(super) fn copy_of(from: &[u8]) -> Vec<u8> {
     let mut copy = take(from.len()..=2 * from.len()).unwrap_or_default();
-    copy.clear();
     memory::append(&mut copy, from);
     copy
 }
 
-/// A piece with that much room, if there is one. What was in it may still be.
+/// An empty piece with that much room, if there is one.
 pub(super) fn take(room: RangeInclusive<usize>) -> Option<Vec<u8>> {
     if *room.end() < PIECE_BYTES_MIN { None } else { SPARE.lock().take(&room) }
 }
 
 /// Its memory is for the next.
 pub(super) fn keep(piece: Vec<u8>) {
-    if piece.capacity() >= PIECE_BYTES_MIN {
-        SPARE.lock().keep(piece);
+    if (PIECE_BYTES_MIN..=BYTES_MAX).contains(&piece.capacity()) {
+        // What there is no room for goes back to the system when nothing is locked.
+        let oldest = SPARE.lock().keep(piece);
+        drop(oldest);
     }
 }
 
@@ -53,14 +54,19 @@ impl Spare {
         Some(piece)
     }
 
-    fn keep(&mut self, piece: Vec<u8>) {
+    /// Returns those that there is no room for any more.
+    fn keep(&mut self, mut piece: Vec<u8>) -> Vec<Vec<u8>> {
+        piece.clear();
         self.bytes += piece.capacity();
         self.pieces.push_back(piece);
+        let mut gone = Vec::new();
         while self.bytes > BYTES_MAX
             && let Some(oldest) = self.pieces.pop_front()
         {
             self.bytes -= oldest.capacity();
+            gone.push(oldest);
         }
+        gone
     }
 }
 
@@ -80,10 +86,12 @@ mod tests {
             for (takes, bytes) in steps {
                 if takes {
                     if let Some(piece) = spare.take(&(bytes..=2 * bytes)) {
-                        prop_assert!(piece.capacity() >= bytes && piece.capacity() <= 2 * bytes);
+                        prop_assert!(piece.is_empty() && piece.capacity() >= bytes && piece.capacity() <= 2 * bytes);
                     }
                 } else {
-                    spare.keep(Vec::with_capacity(bytes));
+                    let mut piece = Vec::with_capacity(bytes);
+                    piece.push(1);
+                    drop(spare.keep(piece));
                 }
                 prop_assert!(spare.bytes <= BYTES_MAX);
                 prop_assert_eq!(spare.bytes, spare.pieces.iter().map(Vec::capacity).sum::<usize>());
@@ -96,7 +104,7 @@ mod tests {
         let mut spare = Spare { pieces: VecDeque::new(), bytes: 0 };
         let piece = Vec::with_capacity(64 << 10);
         let address = piece.as_ptr();
-        spare.keep(piece);
+        assert!(spare.keep(piece).is_empty());
         assert_eq!(spare.take(&(16 << 10..=32 << 10)), None, "it is too long for that");
         let again = spare.take(&(60 << 10..=64 << 10)).expect("it fits");
         assert_eq!(again.as_ptr(), address);

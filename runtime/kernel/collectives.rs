@@ -50,7 +50,7 @@ impl Kernel {
     /// Begins a neighbours' exchange of a team and posts its first steps; a burst of what it sends leaves at once.
     pub(crate) fn initexchange(&self, team: &Team, operation: Operation, start: Start) -> Result<SharedCompletion> {
         let _call = self.call_collective(team)?;
-        let of = OfCollective { peers: peers(&start.schedule, &team.members), choice: Chosen::Nothing };
+        let of = OfCollective::new(peers(&start.schedule, &team.members), Chosen::Nothing);
         self.post_collective(operation, of, |core, now| core.start(now, start))
     }
 
@@ -72,7 +72,7 @@ impl Kernel {
         tracing::debug!(rank = %self.rank, collective = %call.collective, choice = %plan.choice, "begins");
         let choice = Chosen::Now(plan.choice.clone());
         let start = make(&plan);
-        let of = OfCollective { peers: peers(&start.schedule, &team.members), choice };
+        let of = OfCollective::new(peers(&start.schedule, &team.members), choice);
         let completion = self.post_collective(operation, of, |core, now| core.start(now, start))?;
         if exchanges {
             self.exchange_observations();
@@ -102,6 +102,7 @@ impl Kernel {
         // Not yet the task: that would wake it on a core that computes.
         let _ = self.calls.asking.compare_exchange(asking::IDLE, asking::BEGUN, Ordering::SeqCst, Ordering::Relaxed);
         let left = self.clock.now();
+        completion.has_begun(left);
         self.observer.leaves_post(now, left, (op, operation), false);
         if let Some(choice) = completion.choice() {
             self.observer.tell(|| left, || What::Chosen { op: op.0, choice: choice.to_string() });
@@ -249,8 +250,12 @@ impl Core {
 
     /// Takes a collective's part back and posts what it has made ready.
     pub(crate) fn put_back(&mut self, job: Job) {
-        // A short part took no time since a socket was read or the collective was called.
-        let now = if job.is_quick() { self.latest } else { self.clock.now() };
+        // The first steps of a short collective are ready as it is called. One that has ended is not quick any more: how long it took
+        // is told.
+        if !(job.is_quick() && self.collectives.has_begun_at(&job, self.latest)) {
+            self.latest = self.clock.now();
+        }
+        let now = self.latest;
         self.collectives.put_back(&mut self.engine, now, job);
         self.observe_traffic(Some(now));
     }

@@ -1,8 +1,9 @@
 //! Where an operation's outcome waits for its handle.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
+use std::time::Duration;
 
 use super::ready::Ready;
 use super::sync::{AtomicBool, Mutex};
@@ -40,6 +41,14 @@ pub(crate) struct OfCollective {
     pub(crate) peers: Arc<[Rank]>,
     /// Why its algorithm was taken.
     pub(crate) choice: Chosen,
+    /// When the call that has begun it was over, in nanoseconds of the node's clock.
+    begun: AtomicU64,
+}
+
+impl OfCollective {
+    pub(crate) fn new(peers: Arc<[Rank]>, choice: Chosen) -> Self {
+        OfCollective { peers, choice, begun: AtomicU64::new(0) }
+    }
 }
 
 /// A choice, once it is made.
@@ -158,6 +167,18 @@ impl Completion {
     /// Whether it is a read of messages.
     pub(crate) fn is_read(&self) -> bool {
         matches!(self.operation.kind, OperationKind::Read | OperationKind::ReadAny)
+    }
+
+    /// The call that has begun a collective is over, at `now`.
+    pub(super) fn has_begun(&self, now: Duration) {
+        if let Some(of) = &self.collective {
+            of.begun.store(now.as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// When that was.
+    pub(super) fn begun(&self) -> Option<Duration> {
+        self.collective.as_ref().map(|of| Duration::from_nanos(of.begun.load(Ordering::Relaxed)))
     }
 
     /// The choice of a collective's algorithm.

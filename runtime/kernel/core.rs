@@ -84,7 +84,7 @@ pub(crate) struct Core {
     pub(crate) is_helped: bool,
     /// How often a thread has begun to wait for what was not there.
     pub(crate) waits: u64,
-    /// When a socket was read or an operation posted last: what ends by that has ended then.
+    /// When a socket was read, an operation posted or a collective's part put back last: what ends by that has ended then.
     pub(super) latest: Duration,
     /// Something was sent since a socket was read last.
     has_sent: bool,
@@ -310,7 +310,7 @@ impl Core {
         self.read_at(path, None)
     }
 
-    /// [`Core::read`] by one who knows the time.
+    /// [`Core::read`] by one who knew the time just now; who has waited for the lock since may know less than the core.
     pub(crate) fn read_at(&mut self, path: impl Into<Path>, mut now: Option<Duration>) -> usize {
         let path = path.into();
         let peer = path.peer;
@@ -320,7 +320,7 @@ impl Core {
         while holds || turn < READ_TURN_BYTES {
             let Some(Socket { stream, records, .. }) = self.sockets.get_mut(path) else { break };
             let mut offered = 0;
-            self.latest = now.take().unwrap_or_else(|| self.clock.now());
+            self.latest = now.take().filter(|now| *now >= self.latest).unwrap_or_else(|| self.clock.now());
             let result = self.engine.receive(self.latest, path, &mut |slices| {
                 offered = slices.iter().map(|slice| slice.len()).sum();
                 match records {

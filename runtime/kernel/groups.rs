@@ -25,7 +25,7 @@ impl Kernel {
         start: Start,
         (members, key): (Arc<Members>, MatchKey),
     ) -> Result<SharedCompletion> {
-        let of = OfCollective { peers: peers(&start.schedule, &members), choice: Chosen::Nothing };
+        let of = OfCollective::new(peers(&start.schedule, &members), Chosen::Nothing);
         self.post_collective(operation, of, |core, now| {
             core.collectives.found(&mut core.engine, now, start, (members, key))
         })

@@ -60,7 +60,8 @@ impl Ownership {
 
     /// The program enters a call, at `now`.
     pub(crate) fn program_enters(&self, now: Duration) {
-        if now.saturating_sub(self.left()) >= BRIEF {
+        let left = Duration::from_nanos(self.pace.left.load(Ordering::Relaxed));
+        if now.saturating_sub(left) >= BRIEF {
             self.pace.has_computed.store(true, Ordering::Relaxed);
         }
     }
@@ -68,11 +69,6 @@ impl Ownership {
     /// The program leaves a call, at `now`. What moves inside a call is no computation.
     pub(crate) fn program_leaves(&self, now: Duration) {
         self.pace.left.store(now.as_nanos() as u64, Ordering::Relaxed);
-    }
-
-    /// When the program last left a call whose end was timed.
-    pub(crate) fn left(&self) -> Duration {
-        Duration::from_nanos(self.pace.left.load(Ordering::Relaxed))
     }
 
     /// A helper is about to poll and to sleep: the task must not be woken for what the helper will take.

@@ -188,7 +188,7 @@ impl Kernel {
         if !of.is_done() {
             self.begin_asking();
         }
-        self.wait_since(self.ownership.left(), &AnyOf::few(std::slice::from_ref(of)), None);
+        self.wait_since(of.begun().unwrap_or_else(|| self.clock.now()), &AnyOf::few(std::slice::from_ref(of)), None);
     }
 
     /// Waits for the first of any number of operations, all of this node, of which most are members of a set.

@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn a_collectives_memory_is_used_again_and_its_ranks_are_let_go() {
         let peers: Arc<[Rank]> = [Rank(1)].into();
-        let of = OfCollective { peers: peers.clone(), choice: Chosen::Nothing };
+        let of = OfCollective::new(peers.clone(), Chosen::Nothing);
         let operation = Operation::new(OperationKind::Write, Rank(0), Rank(1), None, 8);
         let shared = SharedCompletion::new(Completion::of_collective(operation, OpId(1), of));
         let place = address(&shared);

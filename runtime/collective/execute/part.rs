@@ -25,7 +25,7 @@ const SLICE_BYTES: u64 = 256 << 10;
 /// The same where the collective waits for no message: what others' next messages bring had better wait for the next call, whose
 /// places they then find.
 const LAST_SLICE_BYTES: u64 = 4 * SLICE_BYTES;
-/// The time after which messages have their turn, whatever is combined.
+/// The time after which messages have their turn, whatever an operator of the program combines.
 const SLICE_TIME: Duration = Duration::from_millis(1);
 /// A piece is at most so many times the one before, of whose time nothing is known if it was short.
 const GROWTH: u64 = 8;

@@ -70,6 +70,11 @@ impl Collectives {
         }
     }
 
+    /// Whether it has been called at `time`.
+    pub(crate) fn has_begun_at(&self, job: &Job, time: Duration) -> bool {
+        self.entries.get(&job.op).is_some_and(|entry| entry.began == time)
+    }
+
     /// The rank whose message the collective `whole` needs next, in the order of its schedule; those that others have sent
     /// meanwhile carry it no further. Not told where many messages are under way.
     pub(crate) fn next_sender(&self, whole: OpId) -> Option<Rank> {

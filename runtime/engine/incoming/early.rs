@@ -25,28 +25,17 @@ pub(super) fn grow(buffer: &mut Vec<u8>, needed: usize, total: usize) {
     buffer.reserve_exact(capacity.saturating_sub(buffer.len()));
 }
 
-/// Has `buffer` be as long as the whole message, whose bytes come in any order, if it is not yet.
+/// Has `buffer` be as long as the whole message, whose bytes come in any order.
 pub(super) fn fill(buffer: &mut Vec<u8>, total: usize) {
-    let here = buffer.len();
-    if here >= total {
-        return;
+    if buffer.capacity() < total {
+        grow(buffer, total, total);
     }
-    if let Some(mut all) = spare::take(total..=total) {
-        // What is behind them is written before anybody reads it.
-        all.resize(total, 0);
-        memory::copy(&mut all[..here], buffer);
-        spare::keep(std::mem::replace(buffer, all));
-        return;
-    }
-    buffer.reserve_exact(total - here);
     buffer.resize(total, 0);
 }
 
-/// Empty, and with room for so many bytes: no more, since that is what the sender is charged for.
+/// No more room than the message is long, since that is what the sender is charged for.
 fn at_hand(bytes: usize) -> Option<Vec<u8>> {
-    let mut piece = spare::take(bytes..=bytes)?;
-    piece.clear();
-    Some(piece)
+    spare::take(bytes..=bytes)
 }
 
 #[cfg(test)]
@@ -70,10 +59,12 @@ mod tests {
                     }
                     memory::append(&mut buffer, piece);
                 }
-                assert!(buffer == bytes && buffer.capacity() == total.max(BUFFER_BYTES.min(total)));
+                assert!(buffer == bytes && buffer.capacity() <= total.max(LEAST));
                 let mut split = bytes[..total / 3].to_vec();
                 fill(&mut split, total);
-                assert!(split.len() == total && split.capacity() == total && split[..total / 3] == bytes[..total / 3]);
+                let (here, missing) = split.split_at(total / 3);
+                assert!(here == &bytes[..total / 3] && missing.iter().all(|&byte| byte == 0));
+                assert!(split.len() == total && split.capacity() <= total.max(LEAST));
                 let copy = copy_of(&bytes);
                 assert!(copy == bytes && copy.capacity() <= total.max(LEAST));
                 [buffer, split, copy].into_iter().for_each(spare::keep);

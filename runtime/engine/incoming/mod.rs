@@ -321,7 +321,7 @@ impl Incoming {
         // Within the window it is needed now; beyond it, or if its read waits, when it is read.
         let has_read = self.has_posted(message_header.key) || any.front(message_header.key).is_some();
         let copies = cost(&message_header) <= self.allowance && !has_read;
-        let copy = copies.then(|| memory::copy_of(bytes));
+        let copy = copies.then(|| early::copy_of(bytes));
         let sink = Sink::Own { op, source };
         let message = Arriving { received: message_header.total, ..Arriving::new(message_header, sink, now) };
         self.messages.insert(message_id, Box::new(message));

@@ -39,7 +39,10 @@ pub(super) fn take_front(
     let queue = queues.get_mut(&key)?;
     let front = queue.pop_front();
     if queue.is_empty() && queues.len() > IDLE_QUEUES_MAX {
-        *spare = queues.remove(&key).filter(|queue| queue.capacity() <= SPARE_MAX).unwrap_or_default();
+        let gone = queues.remove(&key);
+        if let Some(queue) = gone.filter(|queue| queue.capacity() <= SPARE_MAX) {
+            *spare = queue;
+        }
     }
     front
 }

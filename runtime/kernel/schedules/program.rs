@@ -190,7 +190,7 @@ pub(super) fn initrelay(kernel: &Kernel, from: usize, tag: u32, to: usize) -> Ar
     let mut core = kernel.lock();
     let op = core.relay(from, tag, to);
     let operation = Operation::new(OperationKind::Exchange, kernel.rank, kernel.rank, None, 1);
-    let of = OfCollective { peers: [Rank(from as u32), Rank(to as u32)].into(), choice: Chosen::Nothing };
+    let of = OfCollective::new([Rank(from as u32), Rank(to as u32)].into(), Chosen::Nothing);
     let completion = Arc::new(Completion::of_collective(operation, op, of));
     core.expect(completion.clone());
     let core = kernel.begin_collective(core, op);
