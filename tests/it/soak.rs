@@ -1,11 +1,13 @@
-//! Random programs on every kind of link: messages of odd sizes, collectives under way meanwhile, dropped handles, threads,
-//! futures and polls; every byte is checked, and memory must not grow.
+//! Random programs on every kind of link: messages of odd sizes, collectives under way meanwhile and in a row, dropped handles,
+//! threads, futures and polls; every byte is checked, and memory must not grow.
 //!
 //! `cargo test` runs each kind of link for some seconds, all at once. For longer, alone and by name:
 //!
 //! ```text
 //! LATHIDE_SOAK=600 cargo test --release --test it soak -- --nocapture
 //! ```
+
+mod calls;
 
 use std::process::Command;
 use std::thread;
@@ -20,6 +22,10 @@ use crate::spmd::{ARGUMENTS, Ended, Job, prepared, this};
 /// Seconds that each kind of link is soaked, in the suite.
 const SECONDS: u64 = 4;
 const RANKS: u32 = 3;
+/// Ranks that nothing is between: more than most machines that run this have cores for.
+const RANKS_DIRECT: u32 = 5;
+/// A link that is not the launcher's, but the system's.
+const DIRECT: &str = "direct";
 /// What a rank's memory may grow by once it has worked for a while: buffers of the most that is under way at a time, and
 /// what the allocator keeps.
 const GROWTH_MIB: u64 = 48;
@@ -79,6 +85,7 @@ impl Load {
         match numbers.below(4) {
             0 => self.junk(node, round, &mut numbers)?,
             1 => self.threads(node, round, &mut numbers)?,
+            2 => calls::calls(self, node, round, &mut numbers)?,
             _ => {}
         }
         let mut plan = Vec::new();
@@ -249,15 +256,17 @@ impl Collective {
     }
 }
 
-/// The kinds of links: rate, window, encrypted, overlap.
+/// The kinds of links: rate or [`DIRECT`], window, encrypted, overlap.
 fn kinds() -> Vec<(&'static str, &'static str, bool, bool)> {
     let mut kinds = Vec::new();
-    for rate in ["20mbit", "1000mbit"] {
+    for rate in ["20mbit", "1000mbit", DIRECT] {
         for window in ["64KiB", "64MiB"] {
             kinds.extend([false, true].map(|encrypted| (rate, window, encrypted, true)));
         }
     }
-    kinds.extend([false, true].map(|encrypted| ("20mbit", "64KiB", encrypted, false)));
+    for rate in ["20mbit", DIRECT] {
+        kinds.extend([false, true].map(|encrypted| (rate, "64KiB", encrypted, false)));
+    }
     kinds
 }
 
@@ -280,22 +289,30 @@ fn soak((rate, window, encrypted, overlaps): (&str, &str, bool, bool), seconds: 
         if encrypted { "encrypted" } else { "plain" },
         if overlaps { "on" } else { "off" }
     );
-    let bytes_max = if rate == "20mbit" { 150_000 } else { 3_000_000 };
+    let bytes_max = match rate {
+        "20mbit" => 150_000,
+        DIRECT => 1_000_000,
+        _ => 3_000_000,
+    };
     let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
-    command.args(["run", "-n", &RANKS.to_string(), "--link", &format!("rate={rate},delay=1ms")]);
+    let ranks = if rate == DIRECT { RANKS_DIRECT } else { RANKS };
+    command.args(["run", "-n", &ranks.to_string()]);
+    if rate != DIRECT {
+        command.args(["--link", &format!("rate={rate},delay=1ms")]);
+    }
     command.arg(this()).args(ARGUMENTS);
     let on = |on| if on { "on" } else { "off" };
     let variables = [("LATHIDE_WINDOW", window), ("LATHIDE_ENCRYPT", on(encrypted)), ("LATHIDE_OVERLAP", on(overlaps))];
     let ended = Job::of(prepared(command, &format!("soak {seconds} {seed} {bytes_max}"), &variables))
         .end_within(Duration::from_secs(60 + 2 * seconds));
-    verdict(&kind, &ended)
+    verdict(&kind, ranks, &ended)
 }
 
-fn verdict(kind: &str, ended: &Ended) -> String {
+fn verdict(kind: &str, ranks: u32, ended: &Ended) -> String {
     assert!(ended.statuses[0].success(), "{kind}: {ended}");
     assert!(!ended.errors[0].contains("deadlock"), "{kind}: {ended}");
     let rounds: u64 = ended.of(0, "rounds").rest.parse().unwrap();
-    let grown = (0..RANKS).map(|rank| ended.of(rank, "grown").rest.parse::<u64>().unwrap()).max().unwrap();
+    let grown = (0..ranks).map(|rank| ended.of(rank, "grown").rest.parse::<u64>().unwrap()).max().unwrap();
     assert!(grown <= GROWTH_MIB, "{kind}: a rank has grown by {grown} MiB: {ended}");
     format!("{kind}: {rounds} rounds, memory grown by {grown} MiB at most")
 }
