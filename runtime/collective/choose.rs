@@ -17,6 +17,8 @@ use crate::operation::Collective;
 
 /// Numbers of segments that are tried are powers of two up to this.
 const SEGMENTS_MAX: u64 = 64;
+/// Schedules of so many segments are simulated; from these two it follows what more cost.
+const SIMULATED_SEGMENTS: [u64; 2] = [8, 16];
 /// Segments shorter than this are not worth their messages on any network; pieces of a gather neither.
 const SEGMENT_BYTES_MIN: u64 = 4096;
 /// So many ranks are simulated even where there is a formula.
@@ -28,7 +30,7 @@ const IN_STEP_MAX: u32 = 4;
 /// How many times as long bytes take where rounds meet; measured among 6 to 8 ranks over 1 Gbit/s: 1.5 to 2.2 (Bruck), 1.7 (doubling), 1.3
 /// to 1.7 (halving).
 const OUT_OF_STEP: f64 = 1.5;
-/// Schedules with more messages than this are not simulated with more segments.
+/// Schedules with more messages than this do not come into question with more segments.
 const MESSAGES_MAX: u64 = 8192;
 
 /// One way to carry out a call, and its price.
@@ -143,12 +145,14 @@ impl Prices {
     /// The same for one of several calls.
     pub fn seconds_in(&mut self, sequence: Sequence, call: &Call, algorithm: Algorithm) -> Option<f64> {
         let pieces = algorithm.segment().map_or(1, |segment| call.blocks.longest().div_ceil(segment)).max(1);
-        let simulated = pieces.min(most_segments(call));
-        let line = self.line(sequence, call, algorithm, simulated)?;
-        // So many pieces follow each other that each costs what one more does.
-        let fixed = line.fixed * (pieces as f64 / simulated as f64);
-        let seconds = Line { fixed, ..line }.seconds(mean_bytes(call));
-        Some(seconds + self.overflow(call, algorithm))
+        let [few, more] = SIMULATED_SEGMENTS;
+        let line = if pieces <= more {
+            self.line(sequence, call, algorithm, pieces)?
+        } else {
+            let lines = [self.line(sequence, call, algorithm, few)?, self.line(sequence, call, algorithm, more)?];
+            in_pieces(lines, pieces)
+        };
+        Some(line.seconds(mean_bytes(call)) + self.overflow(call, algorithm))
     }
 
     /// What one more call by `algorithm` costs in a long row.
@@ -250,7 +254,7 @@ impl Prices {
                 let nominal = Call { root, ..Call::new(call.collective, call.ranks, pieces * segment, 1) };
                 let nominal = Call { is_commutative: call.is_commutative, ..nominal };
                 let algorithm = algorithm.with_segment(if pieces == 1 { 0 } else { segment });
-                let schedules = (0..call.ranks).map(|rank| nominal.schedule(algorithm, Rank(rank)));
+                let schedules = (0..call.ranks).map(|rank| nominal.schedule(algorithm, Rank(rank)).map(Into::into));
                 let schedules = schedules.collect::<Option<Vec<_>>>()?;
                 let bytes = (pieces * segment) as f64;
                 let line = match sequence {
@@ -268,6 +272,19 @@ impl Prices {
         };
         self.lines.insert(key, line);
         Some(line)
+    }
+}
+
+/// The price in so many pieces, given those in [`SIMULATED_SEGMENTS`]. In a pipeline one piece more costs a message more; and of
+/// the bytes all but those of the pieces that fill it are on their way at once.
+fn in_pieces([few, more]: [Line; 2], pieces: u64) -> Line {
+    let [few_pieces, more_pieces] = SIMULATED_SEGMENTS.map(|pieces| pieces as f64);
+    let pieces = pieces as f64;
+    let per_piece = (more.fixed - few.fixed) / (more_pieces - few_pieces);
+    let filling = (few.per_byte - more.per_byte) / (1.0 / few_pieces - 1.0 / more_pieces);
+    Line {
+        fixed: (more.fixed + per_piece * (pieces - more_pieces)).max(0.0),
+        per_byte: (more.per_byte + filling * (1.0 / pieces - 1.0 / more_pieces)).max(0.0),
     }
 }
 

@@ -5,7 +5,10 @@
 //! from the schedules themselves, by running them; where the paper gives a formula, the algorithm's own `price`
 //! states it, and they are equal.
 
-use super::schedule::{Action, Schedule};
+use std::sync::Arc;
+
+use super::prepared::Prepared;
+use super::schedule::Action;
 use super::simulate;
 use crate::cost::CostModel;
 
@@ -52,7 +55,7 @@ fn service_time(fixed: f64, of_bytes: f64) -> f64 {
 
 /// The price of the schedules of all ranks, per byte of something of which they move `bytes`; an element has
 /// `element_bytes`. `None` if the schedules do not fit together: they would never end.
-pub(crate) fn line(schedules: &[Schedule], element_bytes: f64, bytes: f64, machine: &CostModel) -> Option<Line> {
+pub(crate) fn line(schedules: &[Arc<Prepared>], element_bytes: f64, bytes: f64, machine: &CostModel) -> Option<Line> {
     let fixed = simulate::makespan(schedules, 1, element_bytes, &machine.without_bytes())?;
     let of_bytes = simulate::makespan(schedules, 1, element_bytes, &machine.without_fixed())?;
     Some(Line { fixed, per_byte: of_bytes / bytes })
@@ -61,7 +64,7 @@ pub(crate) fn line(schedules: &[Schedule], element_bytes: f64, bytes: f64, machi
 /// What one of [`ROW`] calls of these schedules costs, as [`line()`] has it: of a broadcast mostly what the busiest processor and
 /// the busiest port do for it, since its root does not wait for the others.
 pub(crate) fn line_in_a_row(
-    schedules: &[Schedule],
+    schedules: &[Arc<Prepared>],
     element_bytes: f64,
     bytes: f64,
     machine: &CostModel,
@@ -100,7 +103,7 @@ impl Crowding {
 
 /// What the cores do for these schedules, as [`line()`] has it; `None` if each rank has its own.
 pub(crate) fn crowding(
-    schedules: &[Schedule],
+    schedules: &[Arc<Prepared>],
     element_bytes: f64,
     bytes: f64,
     machine: &CostModel,
@@ -130,6 +133,6 @@ pub(crate) fn crowding(
 /// The time from the first step to the last when all ranks begin at once, in seconds; an element has
 /// `element_bytes`. `None` if the schedules do not fit together: they would never end.
 #[cfg(test)]
-pub(crate) fn makespan(schedules: &[Schedule], element_bytes: f64, machine: &CostModel) -> Option<f64> {
+pub(crate) fn makespan(schedules: &[Arc<Prepared>], element_bytes: f64, machine: &CostModel) -> Option<f64> {
     simulate::makespan(schedules, 1, element_bytes, machine)
 }

@@ -1,6 +1,10 @@
 //! The simulated makespan is the price: the papers' where they give one, ours elsewhere.
 
+use std::sync::Arc;
+
+use super::choose::Prices;
 use super::exchange::Shift;
+use super::prepared::Prepared;
 use super::price::{self, Line};
 use super::{Algorithm, Call, allgather, allreduce, alltoall, broadcast, exchange, reduce_scatter, scatter};
 use crate::cost::{Block, CostModel};
@@ -30,9 +34,13 @@ fn machines() -> Vec<CostModel> {
 }
 
 fn simulated(call: &Call, algorithm: Algorithm, machine: &CostModel) -> Line {
-    let schedules = (0..call.ranks).map(|rank| call.schedule(algorithm, Rank(rank)).expect("an algorithm"));
     let bytes = (call.blocks.longest() * call.element_bytes) as f64;
-    price::line(&schedules.collect::<Vec<_>>(), call.element_bytes as f64, bytes, machine).expect("a collective ends")
+    price::line(&of_all(call, algorithm), call.element_bytes as f64, bytes, machine).expect("a collective ends")
+}
+
+/// All ranks' schedules.
+fn of_all(call: &Call, algorithm: Algorithm) -> Vec<Arc<Prepared>> {
+    (0..call.ranks).map(|rank| call.schedule(algorithm, Rank(rank)).expect("an algorithm").into()).collect()
 }
 
 fn is_close(left: f64, right: f64) -> bool {
@@ -150,7 +158,7 @@ fn neighbour_exchange_costs_what_the_paper_says() {
             let both = around.into_iter().flat_map(|(up, down)| [(up, down), (down, up)]);
             both.map(|(to, from)| Shift { to: Some((to, 8)), from: Some((from, 8)) }).collect::<Vec<_>>()
         };
-        (0..16).map(|rank| exchange::schedule(Rank(rank), &shifts(rank))).collect()
+        (0..16).map(|rank| exchange::schedule(Rank(rank), &shifts(rank)).into()).collect()
     };
     for machine in machines().into_iter().filter(|machine| machine.is_shared) {
         let formula = exchange::price(&machine, 16, 4);
@@ -177,6 +185,35 @@ fn long_chains_cost_little_more_than_one_message() {
     }
 }
 
+/// What many segments cost follows from what a few do, once these fill the pipeline.
+#[test]
+fn many_segments_cost_what_a_few_show() {
+    const SEGMENT: u64 = 1024;
+    for machine in machines() {
+        let mut prices = Prices::new(machine);
+        for (ranks, segments) in
+            [2u32, 3, 5, 8].into_iter().flat_map(|ranks| [16u64, 32, 64].map(|count| (ranks, count)))
+        {
+            for collective in [Collective::Broadcast, Collective::Reduce] {
+                for algorithm in ["chain", "binary", "binomial"] {
+                    let call = Call::new(collective, ranks, segments * SEGMENT, 8);
+                    let all = call.algorithms().into_iter();
+                    let algorithm =
+                        all.map(|known| known.with_segment(SEGMENT)).find(|known| known.name() == algorithm);
+                    let algorithm = algorithm.expect("it is one of them");
+                    let bytes = (segments * SEGMENT * 8) as f64;
+                    let simulated_s = simulated(&call, algorithm, &machine).seconds(bytes);
+                    let priced_s = prices.seconds(&call, algorithm).expect("a price");
+                    assert!(
+                        (priced_s / simulated_s - 1.0).abs() < 0.05,
+                        "{collective} by {algorithm} among {ranks}: {priced_s}, simulated {simulated_s}, {machine:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// In a row a chain costs one message, and a root that serves all costs one each, after the first call.
 #[test]
 fn broadcasts_in_a_row_cost_what_the_busiest_port_does() {
@@ -184,7 +221,7 @@ fn broadcasts_in_a_row_cost_what_the_busiest_port_does() {
     for ranks in [2u32, 4, 8, 33] {
         let call = Call::new(Collective::Broadcast, ranks, 4096, 1);
         let line = |algorithm| {
-            let schedules: Vec<_> = (0..ranks).map(|rank| call.schedule(algorithm, Rank(rank)).unwrap()).collect();
+            let schedules = of_all(&call, algorithm);
             let single = price::line(&schedules, 1.0, 4096.0, &machine).unwrap();
             (single, price::line_in_a_row(&schedules, 1.0, 4096.0, &machine).unwrap())
         };
@@ -213,8 +250,7 @@ fn the_whole_lies_between_the_limits() {
                 (Collective::Scatter, Algorithm::Binomial { segment: 0 }),
             ] {
                 let call = Call::new(collective, ranks, 24, 8);
-                let schedules = (0..ranks).map(|rank| call.schedule(algorithm, Rank(rank)).unwrap());
-                let whole = price::makespan(&schedules.collect::<Vec<_>>(), 8.0, &machine).unwrap();
+                let whole = price::makespan(&of_all(&call, algorithm), 8.0, &machine).unwrap();
                 let line = simulated(&call, algorithm, &machine);
                 let limits = [line.fixed, line.per_byte * 192.0];
                 assert!(
@@ -234,8 +270,8 @@ fn the_whole_lies_between_the_limits() {
 #[test]
 fn schedules_that_do_not_fit_have_no_price() {
     let to = |root| Call { root: Rank(root), ..Call::new(Collective::Broadcast, 2, 1, 8) };
-    let schedules =
-        vec![to(1).schedule(Algorithm::Serial, Rank(0)).unwrap(), to(0).schedule(Algorithm::Serial, Rank(1)).unwrap()];
+    let part = |rank: u32| to(1 - rank).schedule(Algorithm::Serial, Rank(rank)).unwrap().into();
+    let schedules = [part(0), part(1)];
     assert_eq!(price::line(&schedules, 8.0, 8.0, &CostModel::lan()), None);
 }
 

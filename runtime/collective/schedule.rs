@@ -9,9 +9,10 @@
 //! where an operation works in place: then it holds this rank's contribution at first), *scratch* is the
 //! schedule's own, [`Schedule::scratch`] elements long.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
+
+use foldhash::HashMap;
 
 use crate::ids::Rank;
 

@@ -1,18 +1,25 @@
 //! Runs the schedules of all ranks on a machine of the hyperbolic model and takes the time.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
+
+use foldhash::{HashMap, HashMapExt};
 
 use super::prepared::Prepared;
 use super::progress::Progress;
-use super::schedule::{Action, Region, Schedule, StepId};
+use super::schedule::{Action, Region, StepId};
 use crate::cost::{Block, CostModel};
 
 /// The time from the first step to the last when all ranks begin at once, in seconds, of so many `calls`: a rank begins the
 /// next one when its own steps of the one before are complete.
-pub(super) fn makespan(schedules: &[Schedule], calls: u32, element_bytes: f64, machine: &CostModel) -> Option<f64> {
-    let station = |schedule: &Schedule| Station::new(schedule.clone().into(), calls);
+pub(super) fn makespan(
+    schedules: &[Arc<Prepared>],
+    calls: u32,
+    element_bytes: f64,
+    machine: &CostModel,
+) -> Option<f64> {
+    let station = |schedule: &Arc<Prepared>| Station::new(schedule.clone(), calls);
     let mut world = World {
         machine,
         element_bytes,
@@ -20,13 +27,13 @@ pub(super) fn makespan(schedules: &[Schedule], calls: u32, element_bytes: f64, m
         ranks: schedules.iter().map(station).collect(),
         streams: HashMap::new(),
         transfers: Vec::new(),
-        outgoing: Vec::new(),
-        incoming: Vec::new(),
+        are_others: false,
+        passing: 0,
+        outgoing: vec![0; schedules.len()],
+        incoming: vec![0; schedules.len()],
         events: BinaryHeap::new(),
         event_count: 0,
     };
-    world.outgoing = vec![0; world.ranks.len()];
-    world.incoming = vec![0; world.ranks.len()];
     for rank in 0..world.ranks.len() {
         world.post(rank);
     }
@@ -43,7 +50,10 @@ struct World<'a> {
     streams: HashMap<(usize, usize), Stream>,
     /// The messages whose bytes are under way.
     transfers: Vec<Transfer>,
-    /// How many of them pass each host's port, out and in; those within a host pass none.
+    /// One of them has begun or ended since it was worked out how slow each is.
+    are_others: bool,
+    /// How many of them pass ports, and each host's, out and in; those within a host pass none.
+    passing: usize,
     outgoing: Vec<usize>,
     incoming: Vec<usize>,
     events: BinaryHeap<Reverse<Event>>,
@@ -76,6 +86,8 @@ struct Transfer {
     step: StepId,
     bytes: f64,
     left: f64,
+    /// Seconds per byte, while the same transfers are under way.
+    slowness: f64,
 }
 
 #[derive(Clone, Copy)]
@@ -100,8 +112,13 @@ struct Event {
 impl World<'_> {
     /// Goes on to what happens next. `false`: nothing does. Each time something ends, so all of it does.
     fn advance(&mut self) -> bool {
+        if std::mem::take(&mut self.are_others) {
+            for index in 0..self.transfers.len() {
+                self.transfers[index].slowness = self.slowness(&self.transfers[index]);
+            }
+        }
         let event_at = self.events.peek().map(|Reverse(event)| event.at);
-        let left_s = self.transfers.iter().map(|transfer| transfer.left * self.slowness(transfer)).enumerate();
+        let left_s = self.transfers.iter().map(|transfer| transfer.left * transfer.slowness).enumerate();
         match (event_at, left_s.min_by(|left, right| left.1.total_cmp(&right.1))) {
             (None, None) => return false,
             (Some(event_at), first) if first.is_none_or(|(_, left_s)| event_at < self.now + left_s) => {
@@ -127,7 +144,7 @@ impl World<'_> {
             return local.per_byte;
         }
         let [from, to] = [transfer.from, transfer.to].map(|rank| self.host(rank));
-        let network = self.machine.transfer(self.outgoing.iter().sum());
+        let network = self.machine.transfer(self.passing);
         network.max(self.machine.node.per_byte * self.outgoing[from].max(self.incoming[to]) as f64)
     }
 
@@ -143,20 +160,20 @@ impl World<'_> {
 
     /// A transfer begins to pass the ports of its hosts, or ends.
     fn count(&mut self, from: usize, to: usize, begins: bool) {
+        self.are_others = true;
         if self.local(from, to).is_some() {
             return;
         }
         let [from, to] = [from, to].map(|rank| self.host(rank));
-        for count in [&mut self.outgoing[from], &mut self.incoming[to]] {
+        for count in [&mut self.passing, &mut self.outgoing[from], &mut self.incoming[to]] {
             *count = if begins { *count + 1 } else { *count - 1 };
         }
     }
 
     /// Moves bytes for so many seconds.
     fn carry(&mut self, seconds: f64) {
-        let moved: Vec<f64> = self.transfers.iter().map(|transfer| seconds / self.slowness(transfer)).collect();
-        for (transfer, moved) in self.transfers.iter_mut().zip(moved) {
-            transfer.left -= moved;
+        for transfer in &mut self.transfers {
+            transfer.left -= seconds / transfer.slowness;
         }
     }
 
@@ -200,7 +217,7 @@ impl World<'_> {
                 };
                 let per_byte = self.local(rank, to).map_or(self.machine.transfer(1), |local| local.per_byte);
                 if bytes > 0.0 && per_byte > 0.0 {
-                    self.transfers.push(Transfer { from: rank, to, step, bytes, left: bytes });
+                    self.transfers.push(Transfer { from: rank, to, step, bytes, left: bytes, slowness: per_byte });
                     self.count(rank, to, true);
                     self.work(rank);
                 } else {
