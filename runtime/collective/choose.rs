@@ -145,14 +145,21 @@ impl Prices {
     /// The same for one of several calls.
     pub fn seconds_in(&mut self, sequence: Sequence, call: &Call, algorithm: Algorithm) -> Option<f64> {
         let pieces = algorithm.segment().map_or(1, |segment| call.blocks.longest().div_ceil(segment)).max(1);
-        let [few, more] = SIMULATED_SEGMENTS;
-        let line = if pieces <= more {
-            self.line(sequence, call, algorithm, pieces)?
-        } else {
-            let lines = [self.line(sequence, call, algorithm, few)?, self.line(sequence, call, algorithm, more)?];
-            in_pieces(lines, pieces)
-        };
+        let line = self.line_in_pieces(sequence, call, algorithm, pieces)?;
         Some(line.seconds(mean_bytes(call)) + self.overflow(call, algorithm))
+    }
+
+    /// The price of one algorithm in any number of pieces.
+    fn line_in_pieces(&mut self, sequence: Sequence, call: &Call, algorithm: Algorithm, pieces: u64) -> Option<Line> {
+        let simulated = pieces.min(most_segments(call));
+        let [few, more] = SIMULATED_SEGMENTS;
+        if simulated > more {
+            let lines = [self.line(sequence, call, algorithm, few)?, self.line(sequence, call, algorithm, more)?];
+            return Some(in_pieces(lines, pieces));
+        }
+        let line = self.line(sequence, call, algorithm, simulated)?;
+        // Among very many ranks: so many pieces follow each other that each costs what one more does.
+        Some(Line { fixed: line.fixed * (pieces as f64 / simulated as f64), ..line })
     }
 
     /// What one more call by `algorithm` costs in a long row.
