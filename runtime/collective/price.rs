@@ -129,10 +129,3 @@ pub(crate) fn crowding(
     let waits = simulate::makespan(schedules, 1, element_bytes, &machine.of_waits())?;
     Some(Crowding { work, waits, cores: (f64::from(ranks) / machine.ranks_per_core).max(1.0) })
 }
-
-/// The time from the first step to the last when all ranks begin at once, in seconds; an element has
-/// `element_bytes`. `None` if the schedules do not fit together: they would never end.
-#[cfg(test)]
-pub(crate) fn makespan(schedules: &[Arc<Prepared>], element_bytes: f64, machine: &CostModel) -> Option<f64> {
-    simulate::makespan(schedules, 1, element_bytes, machine)
-}

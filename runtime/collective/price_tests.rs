@@ -6,6 +6,7 @@ use super::choose::Prices;
 use super::exchange::Shift;
 use super::prepared::Prepared;
 use super::price::{self, Line};
+use super::simulate::makespan;
 use super::{Algorithm, Call, allgather, allreduce, alltoall, broadcast, exchange, reduce_scatter, scatter};
 use crate::cost::{Block, CostModel};
 use crate::ids::Rank;
@@ -250,7 +251,7 @@ fn the_whole_lies_between_the_limits() {
                 (Collective::Scatter, Algorithm::Binomial { segment: 0 }),
             ] {
                 let call = Call::new(collective, ranks, 24, 8);
-                let whole = price::makespan(&of_all(&call, algorithm), 8.0, &machine).unwrap();
+                let whole = makespan(&of_all(&call, algorithm), 1, 8.0, &machine).unwrap();
                 let line = simulated(&call, algorithm, &machine);
                 let limits = [line.fixed, line.per_byte * 192.0];
                 assert!(

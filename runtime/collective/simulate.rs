@@ -27,7 +27,7 @@ pub(super) fn makespan(
         ranks: schedules.iter().map(station).collect(),
         streams: HashMap::new(),
         transfers: Vec::new(),
-        are_others: false,
+        is_stale: false,
         passing: 0,
         outgoing: vec![0; schedules.len()],
         incoming: vec![0; schedules.len()],
@@ -51,7 +51,7 @@ struct World<'a> {
     /// The messages whose bytes are under way.
     transfers: Vec<Transfer>,
     /// One of them has begun or ended since it was worked out how slow each is.
-    are_others: bool,
+    is_stale: bool,
     /// How many of them pass ports, and each host's, out and in; those within a host pass none.
     passing: usize,
     outgoing: Vec<usize>,
@@ -112,7 +112,7 @@ struct Event {
 impl World<'_> {
     /// Goes on to what happens next. `false`: nothing does. Each time something ends, so all of it does.
     fn advance(&mut self) -> bool {
-        if std::mem::take(&mut self.are_others) {
+        if std::mem::take(&mut self.is_stale) {
             for index in 0..self.transfers.len() {
                 self.transfers[index].slowness = self.slowness(&self.transfers[index]);
             }
@@ -160,7 +160,7 @@ impl World<'_> {
 
     /// A transfer begins to pass the ports of its hosts, or ends.
     fn count(&mut self, from: usize, to: usize, begins: bool) {
-        self.are_others = true;
+        self.is_stale = true;
         if self.local(from, to).is_some() {
             return;
         }

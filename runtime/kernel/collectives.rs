@@ -102,7 +102,7 @@ impl Kernel {
         // Not yet the task: that would wake it on a core that computes.
         let _ = self.calls.asking.compare_exchange(asking::IDLE, asking::BEGUN, Ordering::SeqCst, Ordering::Relaxed);
         let left = self.clock.now();
-        completion.has_begun(left);
+        completion.set_begun(left);
         self.observer.leaves_post(now, left, (op, operation), false);
         if let Some(choice) = completion.choice() {
             self.observer.tell(|| left, || What::Chosen { op: op.0, choice: choice.to_string() });

@@ -170,7 +170,7 @@ impl Completion {
     }
 
     /// The call that has begun a collective is over, at `now`.
-    pub(super) fn has_begun(&self, now: Duration) {
+    pub(super) fn set_begun(&self, now: Duration) {
         if let Some(of) = &self.collective {
             of.begun.store(now.as_nanos() as u64, Ordering::Relaxed);
         }

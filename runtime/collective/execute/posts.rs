@@ -70,7 +70,7 @@ impl Collectives {
         }
     }
 
-    /// Whether it has been called at `time`.
+    /// Whether the collective of `job` was called at `time`.
     pub(crate) fn has_begun_at(&self, job: &Job, time: Duration) -> bool {
         self.entries.get(&job.op).is_some_and(|entry| entry.began == time)
     }

@@ -23,7 +23,7 @@ pub(super) fn calls(load: &Load, node: &Node, round: u64, numbers: &mut Chance) 
 }
 
 fn size(load: &Load, numbers: &mut Chance) -> usize {
-    (load.bytes(numbers)).min(load.bytes_max as usize / 8)
+    load.bytes(numbers).min(load.bytes_max as usize / 8)
 }
 
 /// Buffers that are used again from call to call.
@@ -81,14 +81,14 @@ impl Call<'_> {
         let rank = node.rank().0;
         let sums =
             |ranks: u32| self.numbers(|at| (0..ranks).fold(0, |sum: u64, rank| sum.wrapping_add(value(rank, at))));
-        let (mine, last) = (self.numbers(|at| value(rank, at)), node.size() - 1);
+        let mine = self.numbers(|at| value(rank, at));
         match kind {
             6 => self.check("allreduce", node.allreduce(&Operator::sum(), mine)? == sums(node.size())),
             // The program's own, not commutative.
             7 => {
                 let second = Operator::new("second", false, |_, second: u64| second);
-                let last = self.numbers(|at| value(last, at));
-                self.check("allreduce by the program's operator", node.allreduce(&second, mine)? == last);
+                let of_last = self.numbers(|at| value(node.size() - 1, at));
+                self.check("allreduce by the program's operator", node.allreduce(&second, mine)? == of_last);
             }
             8 => {
                 let sum = node.reduce(root, &Operator::sum(), mine)?;
