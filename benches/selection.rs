@@ -3,12 +3,14 @@
 //!
 //! `cargo bench --bench selection [-- --links "wan;lan" --ranks "4;8" --operations allreduce --bytes "8;262144"
 //! --calls N --rounds N --lab]`. The time is that of all calls, the first ones included. Everything is a job of its own, in turns. With
-//! `--lab` each rank has a virtual host. Without `--bench` (under `cargo test --benches`) a little only shows that it runs.
+//! `--lab` each rank has a virtual host. With `--choosing` it only says how long a rank takes to choose for calls whose prices it does
+//! not know yet. Without `--bench` (under `cargo test --benches`) a little only shows that it runs.
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use lathide::{Collective, Node, Operator};
+use lathide::launcher::collective::{Call, Prices};
+use lathide::{Collective, CostModel, Node, Operator};
 
 /// Set in ranks: operation, bytes, calls.
 const RANK: &str = "LATHIDE_BENCH_SELECTION";
@@ -110,6 +112,12 @@ fn compare() -> Result<(), Failure> {
         let text = at.and_then(|at| arguments.get(at + 1)).map_or(default, String::as_str);
         text.split(';').map(str::to_owned).collect()
     };
+    if has("--choosing") || !has("--bench") {
+        choosing();
+    }
+    if has("--choosing") {
+        return Ok(());
+    }
     let defaults = match has("--bench") {
         true => ["wan;lan;loopback", "4;8", "allreduce;broadcast;gather;allgather", "8;4096;262144", "3"],
         false => ["loopback", "2", "allreduce", "8", "1"],
@@ -139,6 +147,27 @@ fn compare() -> Result<(), Failure> {
     }
     println!("on is the fastest or within 5 % of it in {good} of {all} cases");
     Ok(())
+}
+
+/// The time of choosing for several collectives in three sizes, on new prices.
+fn choosing() {
+    use Collective::{Allgather, Allreduce, Alltoall, Broadcast, Gather};
+    const ROUNDS: usize = 15;
+    println!("choosing for five collectives of 8 B, 64 KiB, 1 MiB, ms [min..max of {ROUNDS} rounds]");
+    for (ranks, ranks_per_core) in [(2, 1.0), (4, 1.0), (8, 1.0), (8, 4.0), (64, 32.0)] {
+        let machine = CostModel { ranks_per_core, ..CostModel::lan() };
+        let mut times = [0.0; ROUNDS].map(|_| {
+            let (began, mut prices) = (Instant::now(), Prices::new(machine));
+            for collective in [Allgather, Allreduce, Alltoall, Broadcast, Gather] {
+                for bytes in [8, 64 << 10, 1 << 20] {
+                    std::hint::black_box(prices.choose(&Call::new(collective, ranks, bytes / 8, 8)));
+                }
+            }
+            began.elapsed().as_secs_f64() * 1e3
+        });
+        let middle = median(&mut times);
+        println!("{ranks} ranks, {ranks_per_core} per core: {middle:.2} [{:.2}..{:.2}]", times[0], times[ROUNDS - 1]);
+    }
 }
 
 impl Case {
