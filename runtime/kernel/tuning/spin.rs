@@ -18,7 +18,10 @@ const RETRY_WAITS: u32 = 32;
 const INTERRUPTED: Duration = Duration::from_micros(40);
 /// Between looks for more of a long message: some tens of kilobytes come in meanwhile.
 const REST: Duration = Duration::from_micros(2);
-/// Waits that sleep at once after an interruption.
+/// One interruption says little: a host that runs other machines interrupts, too. Of a second one within so many waits somebody is the
+/// cause who computes on the core.
+const WARY_WAITS: u32 = 16;
+/// Waits that sleep at once after that.
 const INTERRUPTED_WAITS: u32 = 64;
 /// Where ranks share cores, a look is followed by a turn of all others on the core. If they wait too, that takes some
 /// microseconds for each; this long, somebody computes.
@@ -48,6 +51,8 @@ struct Habit {
     budget_us: AtomicU32,
     /// Waits to go before polling is tried again.
     pause: AtomicU32,
+    /// Waits to go before an interruption is the first again.
+    wary: AtomicU32,
 }
 
 impl Spin {
@@ -86,8 +91,10 @@ impl Spin {
                 budget = more;
             } else if now - last > interrupted && !has_begun {
                 // If a long message is coming in, whoever interrupts is probably its sender.
-                self.beginning.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
-                return false;
+                if self.beginning.is_interrupted() {
+                    return false;
+                }
+                since += now - last;
             } else if now - since > budget {
                 self.habit(has_begun).is_in_vain();
                 return false;
@@ -121,7 +128,7 @@ fn rest(is_long: bool) {
 
 impl Habit {
     fn new() -> Self {
-        Habit { budget_us: AtomicU32::new(LIMIT_US), pause: AtomicU32::new(0) }
+        Habit { budget_us: AtomicU32::new(LIMIT_US), pause: AtomicU32::new(0), wary: AtomicU32::new(0) }
     }
 
     fn budget(&self) -> Option<Duration> {
@@ -130,7 +137,20 @@ impl Habit {
             self.pause.store(pause - 1, Ordering::Relaxed);
             return None;
         }
+        let wary = self.wary.load(Ordering::Relaxed);
+        if wary > 0 {
+            self.wary.store(wary - 1, Ordering::Relaxed);
+        }
         Some(Duration::from_micros(self.budget_us.load(Ordering::Relaxed).into()))
+    }
+
+    /// A poll was interrupted. Returns whether somebody computes on the core, by what is known.
+    fn is_interrupted(&self) -> bool {
+        let was_wary = self.wary.swap(WARY_WAITS, Ordering::Relaxed) > 0;
+        if was_wary {
+            self.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
+        }
+        was_wary
     }
 
     fn pays(&self) {
