@@ -2,8 +2,9 @@
 //!
 //! Opening and closing the task's epoll set costs a few system calls and, worse, may wake the task for a packet that the
 //! next wait takes anyway. A program that computes between its waits gets the task at once. One that goes from
-//! wait to wait (a ping-pong, a stream) does not: there the task's epoll set stays closed, and the task looks every
-//! millisecond whether waits still follow each other; when they do not, it opens the task's epoll set. So links are never
+//! wait to wait (a ping-pong, a stream) does not: there the task's epoll set stays closed, and the task looks after a
+//! millisecond whether waits still follow each other; when they do not, it opens the task's epoll set. Each look takes the
+//! program's core for some tens of microseconds, so it is rarer the longer waits have followed each other. So links are never
 //! unwatched for more than a tick or two while the program computes, and a short message costs no call for the
 //! hand-over.
 
@@ -13,8 +14,12 @@ use std::time::Duration;
 use super::poller::Poller;
 use super::sync::{AtomicBool, AtomicU64, Mutex};
 
-/// How often the task looks whether waits still follow each other. Tokio's timers tick in milliseconds.
+/// After this time the task looks whether waits still follow each other. Tokio's timers tick in milliseconds.
 pub(super) const TICK: Duration = Duration::from_millis(1);
+/// Later a tick is this part of the time for which they have, ...
+const OF_STREAK: u32 = 16;
+/// ... but no longer than this.
+const TICK_MAX: Duration = Duration::from_millis(8);
 /// A program that stays away for longer between two calls computes. Opening the task's epoll set for less is in vain.
 const BRIEF: Duration = Duration::from_micros(200);
 
@@ -29,6 +34,9 @@ struct State {
     waits: u64,
     /// Their number at the last tick.
     seen: u64,
+    /// For how long waits have followed each other, and how long the tick is.
+    streak: Duration,
+    tick: Duration,
 }
 
 /// Whether the program computes between its calls. Only a hint, so nothing is ordered by it.
@@ -53,7 +61,7 @@ enum Owner {
 impl Ownership {
     /// At first nobody watches: the task's epoll set is closed.
     pub(crate) fn new() -> Self {
-        let state = State { watcher: Owner::Helper, waits: 0, seen: 0 };
+        let state = State { watcher: Owner::Helper, waits: 0, seen: 0, streak: Duration::ZERO, tick: TICK };
         let pace = Pace { left: AtomicU64::new(0), has_computed: AtomicBool::new(true) };
         Ownership { state: Mutex::new(state), pace }
     }
@@ -99,6 +107,7 @@ impl Ownership {
             state.open(poller);
         } else {
             state.watcher = Owner::TaskSoon;
+            (state.streak, state.tick) = (Duration::ZERO, TICK);
         }
         !has_computed
     }
@@ -145,15 +154,14 @@ impl Ownership {
         }
     }
 
-    /// The task's tick. Returns whether it goes on ticking. `is_held`: somebody helps.
-    pub(crate) fn tick(&self, poller: &Poller, is_held: impl FnOnce() -> bool) -> bool {
+    /// The task's tick. Returns when the next is due, if the task goes on ticking. `is_held`: somebody helps.
+    pub(crate) fn tick(&self, poller: &Poller, is_held: impl FnOnce() -> bool) -> Option<Duration> {
         let mut state = self.state.lock();
         if state.watcher != Owner::TaskSoon {
-            return false;
+            return None;
         }
         if state.seen != state.waits {
-            state.seen = state.waits;
-            return true;
+            return Some(state.follows());
         }
         if is_held() {
             // A long wait: its end decides. Until then not even the ticks are needed.
@@ -161,11 +169,19 @@ impl Ownership {
         } else {
             state.open(poller);
         }
-        false
+        None
     }
 }
 
 impl State {
+    /// Waits still follow each other. Returns the next tick.
+    fn follows(&mut self) -> Duration {
+        self.seen = self.waits;
+        self.streak += self.tick;
+        self.tick = (self.streak / OF_STREAK).clamp(TICK, TICK_MAX);
+        self.tick
+    }
+
     fn open(&mut self, poller: &Poller) {
         self.watcher = Owner::Task;
         poller.open_gate();

@@ -217,8 +217,8 @@ impl Task {
             Timer::LookForSilence => self.timers.set(timer, kernel.look_for_silence()),
             Timer::LookAgain => self.look_again(),
             Timer::Tick => {
-                let goes_on = kernel.ownership.tick(&kernel.poller, || kernel.help.is_held());
-                self.timers.set(timer, goes_on.then_some(ownership::TICK));
+                let next = kernel.ownership.tick(&kernel.poller, || kernel.help.is_held());
+                self.timers.set(timer, next);
             }
         }
     }

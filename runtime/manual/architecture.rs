@@ -50,8 +50,9 @@
 //!    instance that contains the epoll instance of the links. A helper takes ownership with one system call, so the
 //!    task is not woken for packets that the helper takes.
 //! 5. After a wait, ownership returns to the task at once if the program has computed before (200 us or more between
-//!    two calls). If calls follow each other closely, the task only checks every millisecond whether they still do.
-//!    Meanwhile the system's socket buffers receive.
+//!    two calls). If calls follow each other closely, the task only checks whether they still do: after a millisecond,
+//!    later at intervals of a sixteenth of the time for which they have, 8 ms at most. Meanwhile the system's socket
+//!    buffers receive.
 //! 6. While a long message comes in, the task looks at intervals: every 2 ms, on slower links every 4 ms. It takes what
 //!    has gathered. A wake-up costs the computation more than the bytes of a packet do. The intervals last as long as
 //!    each brings some packets, and not while a future waits.

@@ -103,7 +103,7 @@ fn serve(kernel: &Kernel) {
                     }
                 }
             }
-            Event::Tick => is_ticking = kernel.ownership.tick(&kernel.poller, || kernel.help.is_held()),
+            Event::Tick => is_ticking = kernel.ownership.tick(&kernel.poller, || kernel.help.is_held()).is_some(),
             Event::Rested => {
                 is_resting = false;
                 if kernel.ownership.rests() {
