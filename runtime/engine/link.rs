@@ -344,6 +344,11 @@ impl Link {
         self.peer
     }
 
+    /// Whether messages may be sent to another rank.
+    pub(super) fn is_open(&self) -> bool {
+        !self.is_own() && !self.has_left() && !self.farewell.closed && !self.farewell.said
+    }
+
     fn is_own(&self) -> bool {
         self.rank == self.peer
     }

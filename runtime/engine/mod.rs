@@ -50,6 +50,7 @@ pub(crate) use outgoing::{LANES_MAX, Written};
 #[cfg(test)]
 pub(crate) use sim::starts::Starts;
 pub(crate) use transmit::Sent;
+use transmit::Short;
 
 /// Bytes read at a time when nothing is predicted.
 const READ_BYTES: usize = 64 << 10;
@@ -126,6 +127,32 @@ impl Engine {
         let op = self.new_op();
         self.links[to.index()].initwrite(op, message_header, source, now, &mut self.shared)?;
         Ok(op)
+    }
+
+    /// Sends a message of `key` to `to` at once, if it is short and nothing is before it on that link: what [`Engine::initwrite`] and
+    /// [`Engine::transmit`] do, without a queue between. Returns the operation, which is over, and whether all of it has left or the
+    /// rest waits for room. `None`: nothing was sent, and it is to be posted.
+    ///
+    /// # Errors
+    /// What `write` fails with, to be handled as a lost peer. The message is to be posted all the same.
+    pub(crate) fn write_at_once(
+        &mut self,
+        to: Rank,
+        (key, element): (MatchKey, ElementType),
+        bytes: &[u8],
+        write: &mut dyn FnMut(&[IoSlice<'_>]) -> io::Result<usize>,
+    ) -> io::Result<Option<(OpId, Sent)>> {
+        if self.failure.is_some() {
+            return Ok(None);
+        }
+        let Some(link) = self.links.get_mut(to.index()).filter(|link| link.is_open()) else { return Ok(None) };
+        let message_header = MessageHeader { key, element, total: bytes.len() as u64 };
+        let short = Short { op: OpId(self.next_op + 1), message_header, bytes };
+        let Some(sent) = link.outgoing.send_unposted(&short, &mut self.batch.scratch, write)? else { return Ok(None) };
+        if sent == Sent::Blocked {
+            link.announce_output(&mut self.shared);
+        }
+        Ok(Some((self.new_op(), sent)))
     }
 
     /// Whether a message of `bytes` to `to` would leave with the next call that the socket takes.

@@ -53,6 +53,10 @@ impl Notes {
         Notes { taken: Some(Vec::new()), begun: HashSet::new() }
     }
 
+    pub(super) fn are_wanted(&self) -> bool {
+        self.taken.is_some()
+    }
+
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (u64, Progress)> {
         self.taken.iter_mut().flat_map(|notes| notes.drain(..))
     }

@@ -14,6 +14,7 @@ use super::outgoing::{Body, Control, Express, Outgoing, Partial, Stage, TURN_FRA
 use super::{Completed, Progress};
 use crate::buffer::memory;
 use crate::wire::frame::{ANSWER, CHARGED, FIRST, Header, Kind, MessageHeader};
+pub(super) use short::Short;
 pub(super) use taken::Batch;
 use taken::{Frame, Undo};
 

@@ -1,5 +1,6 @@
 //! The engine with its sockets, under one lock: whoever holds the lock drives.
 
+mod at_once;
 mod cuts;
 mod ends;
 mod lanes;
@@ -238,8 +239,13 @@ impl Core {
     /// Sends a write to `peer` that does not wait for others, and all before it.
     pub(crate) fn send(&mut self, peer: Rank) {
         self.flush();
+        self.was_sent(peer);
+    }
+
+    /// A write to `peer` that did not wait for others has been sent.
+    pub(super) fn was_sent(&mut self, peer: Rank) {
         if let Some(socket) = self.sockets.get_mut(peer.into()) {
-            socket.batching.was_sent(self.clock.now());
+            socket.batching.was_sent(|| self.clock.now());
         }
     }
 

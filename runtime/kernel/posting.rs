@@ -1,5 +1,6 @@
 //! Posting reads and writes, and waiting for several of them.
 
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -28,13 +29,17 @@ struct Posted {
     op: OpId,
     /// It waits for others to leave with.
     gathers: bool,
-    /// The buffer of a write whose bytes were copied: it may be reused at once.
-    copied: Option<Box<dyn SendBuffer>>,
+    /// It has left, and nothing else was to be sent.
+    has_left: bool,
+    /// The buffer of a write whose bytes were copied, or have left: it may be reused at once.
+    over: Option<Box<dyn SendBuffer>>,
+    /// The connection has ended as it was tried to send it.
+    error: Option<io::Error>,
 }
 
 impl Posted {
     fn new(op: OpId) -> Self {
-        Posted { op, gathers: false, copied: None }
+        Posted { op, gathers: false, has_left: false, over: None, error: None }
     }
 }
 
@@ -61,12 +66,12 @@ impl Core {
         {
             let copy = Box::new(Copied::new(bytes));
             return match self.engine.initwrite(now, to, key, element, copy) {
-                Ok(op) => Ok(Posted { op, gathers, copied: Some(source) }),
+                Ok(op) => Ok(Posted { gathers, over: Some(source), ..Posted::new(op) }),
                 Err(unposted) => Err(Unposted { buffer: source.into_any(), ..unposted }),
             };
         }
         let op = self.engine.initwrite(now, to, key, element, source)?;
-        Ok(Posted { op, gathers, copied: None })
+        Ok(Posted { gathers, ..Posted::new(op) })
     }
 }
 
@@ -118,7 +123,15 @@ impl Kernel {
         let may_move = self.task_may_move();
         self.post(operation, key, |core, now| {
             let gathers = may_move && core.gathers(to, bytes, now);
-            core.post_write(now, (to, key), element, source, gathers)
+            let sent = match may_move && !gathers {
+                true => core.write_at_once(now, to, key, element, &*source),
+                false => Ok(None),
+            };
+            if let Ok(Some(op)) = sent {
+                return Ok(Posted { has_left: true, over: Some(source), ..Posted::new(op) });
+            }
+            let posted = core.post_write(now, (to, key), element, source, gathers)?;
+            Ok(Posted { error: sent.err(), ..posted })
         })
     }
 
@@ -142,19 +155,23 @@ impl Kernel {
         // Who posts goes on to compute, as far as can be known; a wait says otherwise.
         core.is_helped = self.help.is_held();
         core.latest = now;
-        let Posted { op, gathers, copied } = post(&mut core, now)
+        let Posted { op, gathers, has_left, over, error } = post(&mut core, now)
             .map_err(|unposted| Unposted { error: unposted.error.during(operation), ..unposted })?;
         let completion = SharedCompletion::new(match operation.kind {
             OperationKind::ReadAny => Completion::of_any(operation, op, key, self.everyone.clone()),
             _ => Completion::new(operation, op, key),
         });
         core.observe_post(&completion, regions::current(self.names.node), now);
-        match copied {
+        match over {
             Some(source) => core.end(completion.clone(), Outcome::Written(Written::whole(source))),
             None => core.begin_post(completion.clone()),
         }
+        if let Some(error) = error {
+            core.has_ended(operation.peer, &error);
+        }
         let is_write = operation.kind == OperationKind::Write;
         match (self.task_may_move() && !gathers, is_write) {
+            _ if has_left => core.was_sent(operation.peer),
             (true, true) => core.send(operation.peer),
             (true, false) => core.flush(),
             (false, _) => core.hand_on(),

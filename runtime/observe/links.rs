@@ -29,6 +29,12 @@ const USUAL_LINKS_MAX: usize = 16;
 /// How often the difference of the clocks goes into a timeline.
 const TELL_EACH_NS: u64 = 200_000_000;
 
+/// Whether a message of `bytes` carries a stamp, after so many of its class.
+fn is_chosen(before: u64, bytes: u64) -> bool {
+    let each = if bytes <= SHORT_BYTES { SHORT_EACH } else { LONG_EACH };
+    before < FIRST_STAMPS || before.is_multiple_of(each)
+}
+
 /// The class of a message.
 pub(crate) fn class(bytes: u64) -> usize {
     let beyond = bytes.saturating_sub(1) >> 6;
@@ -120,16 +126,20 @@ impl Links {
         Links { links: vec![Link::default(); typical.0.len()].into(), typical }
     }
 
+    /// Whether [`Links::posts`] would return nothing.
+    pub(crate) fn lets_pass(&self, now_ns: u64, peer: Rank, bytes: u64) -> bool {
+        let Some(link) = self.links.get(peer.index()) else { return true };
+        now_ns < link.ask_at_ns && !is_chosen(link.sent[class(bytes)].messages, bytes)
+    }
+
     /// A write of `bytes` to `peer` is posted. Returns the stamp it is to carry, if it is chosen, and the one to ask
     /// for the peer's clock with, if that is due.
     pub(crate) fn posts(&mut self, now_ns: u64, peer: Rank, bytes: u64) -> (Option<Stamp>, Option<Stamp>) {
         let Some(link) = self.links.get_mut(peer.index()) else { return (None, None) };
         let count = &mut link.sent[class(bytes)];
-        let before = count.messages;
+        let is_chosen = is_chosen(count.messages, bytes);
         count.messages += 1;
         count.bytes += bytes;
-        let each = if bytes <= SHORT_BYTES { SHORT_EACH } else { LONG_EACH };
-        let is_chosen = before < FIRST_STAMPS || before.is_multiple_of(each);
         let asks = now_ns >= link.ask_at_ns;
         if asks {
             link.ask_at_ns = now_ns + ASK_EACH_NS;

@@ -56,6 +56,12 @@ impl Outgoing {
         has_credit && self.has_room() && !self.is_down && !self.is_mute
     }
 
+    /// A message leaves that [would be taken at once](Self::takes_at_once).
+    pub(in crate::engine) fn takes_credit(&mut self, message_header: &MessageHeader) {
+        self.take_want(message_header.key);
+        self.credit -= cost(message_header);
+    }
+
     /// The receiver has room again.
     pub(in crate::engine) fn credit(&mut self, bytes: u64) {
         self.credit = self.credit.saturating_add(bytes);
@@ -235,6 +241,9 @@ impl Outgoing {
     }
 
     fn take_want(&mut self, key: MatchKey) {
+        if self.wants.is_empty() {
+            return;
+        }
         if let Some(count) = self.wants.get_mut(&key) {
             *count -= 1;
             if *count == 0 {

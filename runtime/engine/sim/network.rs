@@ -3,9 +3,14 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut};
 
+use super::flips::Flips;
 use super::world::{LANES, Verdict, World};
-use crate::engine::Sent;
+use crate::buffer::{ElementType, SendBuffer};
+use crate::chance::Chance;
+use crate::engine::{OpId, Sent};
+use crate::ids::Rank;
 use crate::wire::checksum::Damaged;
+use crate::wire::frame::MatchKey;
 
 /// What lies between two sockets, in one direction.
 #[derive(Default)]
@@ -21,39 +26,85 @@ pub(super) struct Pipe {
     pub(super) is_void: bool,
 }
 
+/// What one call of a sender offers to a pipe: as with sockets, some of it is taken, nothing, or it fails.
+struct Offer<'a> {
+    ends: (usize, usize),
+    pipe: &'a mut Pipe,
+    rng: &'a mut Chance,
+    flips: &'a mut Flips,
+    piece: usize,
+    moved: usize,
+}
+
+impl Offer<'_> {
+    fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let Offer { ends, pipe, rng, flips, piece, moved } = self;
+        if pipe.is_broken {
+            return Err(ErrorKind::BrokenPipe.into());
+        }
+        match rng.below(12) {
+            0 => return Err(ErrorKind::WouldBlock.into()),
+            1 => return Err(ErrorKind::Interrupted.into()),
+            _ => {}
+        }
+        let room = pipe.capacity - pipe.bytes.len();
+        if room == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let most = room.min(1 + rng.below(4 * *piece));
+        if pipe.is_void {
+            let lost = slices.iter().map(|slice| slice.len()).sum::<usize>().min(most);
+            *moved += lost;
+            return Ok(lost);
+        }
+        let before = pipe.bytes.len();
+        for slice in slices {
+            let left = most - (pipe.bytes.len() - before);
+            pipe.bytes.extend(&slice[..left.min(slice.len())]);
+        }
+        let count = pipe.bytes.len() - before;
+        *moved += count;
+        flips.strike(*ends, pipe, before, rng);
+        Ok(count)
+    }
+}
+
 impl World {
+    /// Half of the writes are tried to be sent as they are posted.
+    pub(super) fn write_at_once(
+        &mut self,
+        from: usize,
+        to: usize,
+        what: (MatchKey, ElementType),
+        source: &(dyn SendBuffer + 'static),
+    ) -> io::Result<Option<OpId>> {
+        let at = self.between(from, to);
+        let Some(bytes) = source.all().filter(|_| self.records[at].is_none()) else { return Ok(None) };
+        if self.rng.once_in(2) {
+            return Ok(None);
+        }
+        let (rng, flips, piece) = (&mut self.rng, &mut self.flips, self.program.piece_bytes);
+        let mut offer = Offer { ends: (from, to), pipe: &mut self.pipes[at], rng, flips, piece, moved: 0 };
+        let engine = &mut self.nodes[from].engine;
+        let sent = engine.write_at_once(Rank(to as u32), what, bytes, &mut |slices| offer.write(slices));
+        let moved = offer.moved as u64;
+        self.note(&[6, from as u64, to as u64, moved]);
+        let op = sent?.map(|(op, _)| op);
+        self.counts.at_once += u64::from(op.is_some());
+        Ok(op)
+    }
+
+    /// Writing has failed.
+    pub(super) fn has_broken(&mut self, from: usize, to: usize, error: &io::Error) -> Verdict {
+        self.pipe(from, to).is_broken = true;
+        self.lose(from, to, &error.to_string())
+    }
+
     pub(super) fn send(&mut self, from: usize, to: usize) -> Verdict {
         let (at, size, path) = (self.between(from, to), self.size(), self.path(to));
-        let (pipe, rng, flips) = (&mut self.pipes[at], &mut self.rng, &mut self.flips);
-        let (mut moved, piece) = (0, self.program.piece_bytes);
-        let mut write = |slices: &[IoSlice<'_>]| {
-            if pipe.is_broken {
-                return Err(ErrorKind::BrokenPipe.into());
-            }
-            match rng.below(12) {
-                0 => return Err(ErrorKind::WouldBlock.into()),
-                1 => return Err(ErrorKind::Interrupted.into()),
-                _ => {}
-            }
-            let room = pipe.capacity - pipe.bytes.len();
-            if room == 0 {
-                return Err(ErrorKind::WouldBlock.into());
-            }
-            let most = room.min(1 + rng.below(4 * piece));
-            if pipe.is_void {
-                let lost = slices.iter().map(|slice| slice.len()).sum::<usize>().min(most);
-                moved += lost;
-                return Ok(lost);
-            }
-            let before = pipe.bytes.len();
-            for slice in slices {
-                let left = most - (pipe.bytes.len() - before);
-                pipe.bytes.extend(&slice[..left.min(slice.len())]);
-            }
-            moved += pipe.bytes.len() - before;
-            flips.strike((from, to), pipe, before, rng);
-            Ok(pipe.bytes.len() - before)
-        };
+        let (rng, flips, piece) = (&mut self.rng, &mut self.flips, self.program.piece_bytes);
+        let mut offer = Offer { ends: (from, to), pipe: &mut self.pipes[at], rng, flips, piece, moved: 0 };
+        let mut write = |slices: &[IoSlice<'_>]| offer.write(slices);
         let end = from;
         let from = from % size;
         let engine = &mut self.nodes[from].engine;
@@ -61,7 +112,8 @@ impl World {
             None => engine.transmit(path, &mut write),
             Some(records) => engine.transmit_sealed(path, records, &mut |bytes| write(&[IoSlice::new(bytes)])),
         };
-        self.note(&[2, from as u64, to as u64, moved as u64]);
+        let moved = offer.moved as u64;
+        self.note(&[2, from as u64, to as u64, moved]);
         match sent {
             Ok(Sent::All) => {
                 self.nodes[from].sends[to] = false;
@@ -72,8 +124,7 @@ impl World {
             Ok(Sent::Blocked | Sent::More) => {}
             Err(error) => {
                 self.nodes[from].sends[to] = false;
-                self.pipe(end, to).is_broken = true;
-                self.lose(end, to, &error.to_string())?;
+                self.has_broken(end, to, &error)?;
             }
         }
         self.settle(from)

@@ -28,6 +28,8 @@ pub(super) struct Counts {
     pub(super) failures: u64,
     pub(super) predicted: u64,
     pub(super) stamps: u64,
+    /// Writes that left as they were posted.
+    pub(super) at_once: u64,
     pub(super) cuts: u64,
     pub(super) resumed: u64,
     pub(super) again: u64,
@@ -51,6 +53,7 @@ impl Counts {
         self.failures += other.failures;
         self.predicted += other.predicted;
         self.stamps += other.stamps;
+        self.at_once += other.at_once;
         self.cuts += other.cuts;
         self.resumed += other.resumed;
         self.again += other.again;

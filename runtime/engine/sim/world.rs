@@ -15,7 +15,7 @@ use super::program::{Action, Program, Stream};
 use super::runs::Counts;
 use super::starts::Starts;
 use crate::chance::Chance;
-use crate::engine::{Engine, LateRefusal, OpId, Unposted, Written};
+use crate::engine::{Engine, LateRefusal, OpId, Outcome, Unposted, Written};
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::wire::frame::Stamp;
@@ -317,6 +317,11 @@ impl World {
         let source = self.program.messages[message].source();
         self.counts.bytes += self.program.messages[message].bytes as u64;
         let code = self.program.messages[message].elements.code();
+        let sent = self.write_at_once(rank, to as usize, (key, code), &*source);
+        if let Ok(Some(op)) = sent {
+            self.open_op(rank, op, Side::Write(message))?;
+            return self.complete(rank, op, Outcome::Written(Written::whole(source)));
+        }
         match self.nodes[rank].engine.initwrite(now, Rank(to), key, code, source) {
             Ok(op) => {
                 if message.is_multiple_of(2) {
@@ -327,7 +332,8 @@ impl World {
                     self.nodes[rank].engine.ping(Rank(to), Stamp { sent_ns: 0, echo_ns: None }, 1);
                 }
                 self.writes[message] = End::Waiting;
-                self.open_op(rank, op, Side::Write(message))
+                self.open_op(rank, op, Side::Write(message))?;
+                sent.err().map_or(Ok(()), |error| self.has_broken(rank, to as usize, &error))
             }
             Err(Unposted { error, .. }) => {
                 self.check_error(rank, &error)?;

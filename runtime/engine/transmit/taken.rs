@@ -8,7 +8,7 @@ use crate::wire::frame::Kind;
 /// Memory for one call, used again and again.
 #[derive(Default)]
 pub(in crate::engine) struct Batch {
-    pub(super) scratch: Vec<u8>,
+    pub(in crate::engine) scratch: Vec<u8>,
     pub(super) frames: Vec<Frame>,
 }
 

@@ -10,8 +10,10 @@ use std::time::Duration;
 
 /// The longest message that may wait for others.
 const BYTES_MAX: u64 = 512;
-/// A write that begins so soon after the last one was posted, and after no wait, follows it.
+/// A write that begins so soon after the last one was sent, and after no wait, follows it.
 const GAP: Duration = Duration::from_nanos(1500);
+/// Sending takes no longer, mostly. It is not timed where nothing follows: most short messages are one at a time.
+const SENDING: Duration = Duration::from_micros(5);
 /// A batch begins after so many.
 const RUN_MIN: u32 = 3;
 /// So many leave at once.
@@ -20,8 +22,9 @@ const GATHERED_MAX: u32 = 64;
 /// The latest writes to one peer.
 pub(in crate::kernel) struct Batching {
     is_on: bool,
-    /// When the last write was posted, and sent if it could be.
+    /// When the last write was posted; and sent, if it could be and it was timed.
     posted: Duration,
+    is_timed: bool,
     /// How often a thread had waited by then.
     waits: u64,
     run: u32,
@@ -31,16 +34,17 @@ pub(in crate::kernel) struct Batching {
 impl Batching {
     /// `is_on`: whether any write waits.
     pub(in crate::kernel) fn new(is_on: bool) -> Self {
-        Batching { is_on, posted: Duration::ZERO, waits: 0, run: 0, gathered: 0 }
+        Batching { is_on, posted: Duration::ZERO, is_timed: false, waits: 0, run: 0, gathered: 0 }
     }
 
     /// A write of `bytes` begins, at `now`; threads have waited `waits` times for what was not there. Returns whether it may wait
     /// for others.
     pub(in crate::kernel) fn gathers(&mut self, bytes: u64, now: Duration, waits: u64) -> bool {
-        let follows = bytes <= BYTES_MAX && now.saturating_sub(self.posted) <= GAP && waits == self.waits;
+        let gap = if self.is_timed { GAP } else { GAP + SENDING };
+        let follows = bytes <= BYTES_MAX && now.saturating_sub(self.posted) <= gap && waits == self.waits;
         self.waits = waits;
         self.run = if follows { self.run.saturating_add(1) } else { 0 };
-        self.posted = now;
+        (self.posted, self.is_timed) = (now, self.run > 0);
         if !self.is_on || self.run < RUN_MIN || self.gathered + 1 >= GATHERED_MAX {
             self.gathered = 0;
             return false;
@@ -49,9 +53,11 @@ impl Batching {
         true
     }
 
-    /// A write that did not wait has been sent, at `now`.
-    pub(in crate::kernel) fn was_sent(&mut self, now: Duration) {
-        self.posted = now;
+    /// A write that did not wait has been sent just now.
+    pub(in crate::kernel) fn was_sent(&mut self, now: impl FnOnce() -> Duration) {
+        if self.is_timed {
+            self.posted = now();
+        }
     }
 }
 
@@ -130,12 +136,12 @@ mod tests {
         assert!(!batching.gathers(4096, at(30), 0));
         let mut sent = at(30);
         for _ in 0..50 {
-            batching.was_sent(sent);
+            batching.was_sent(|| sent);
             assert!(!batching.gathers(8, sent + at(3), 0), "a ping-pong is none");
             sent += at(4);
         }
         for turn in 0..50 {
-            batching.was_sent(sent + at(4));
+            batching.was_sent(|| sent + at(4));
             let gathers = batching.gathers(8, sent + at(5), 0);
             assert!(gathers || turn < 3, "sending takes long, which is no pause");
             sent += at(5);

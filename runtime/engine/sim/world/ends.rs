@@ -59,7 +59,7 @@ impl World {
         Err(format!("rank {rank}: {arrival:?} is not of message {message}, {sent} bytes from rank {from}"))
     }
 
-    fn complete(&mut self, rank: usize, op: OpId, outcome: Outcome) -> Verdict {
+    pub(super) fn complete(&mut self, rank: usize, op: OpId, outcome: Outcome) -> Verdict {
         let Some(side) = self.nodes[rank].ops.remove(&op) else {
             return Err(format!("rank {rank}: {op:?} completes, and is complete already or was never posted"));
         };

@@ -1,0 +1,74 @@
+//! A short write with nothing before it leaves as it is posted, and is over then: neither the engine's queues nor the table of
+//! operations see it.
+
+use std::io::{self, IoSlice};
+use std::time::Duration;
+
+use socket2::SockRef;
+
+use super::Core;
+use super::sockets::{Socket, write_now};
+use crate::buffer::{ElementType, SendBuffer};
+use crate::engine::{OpId, Sent};
+use crate::ids::{Path, Rank};
+use crate::join::keepalive;
+use crate::wire::frame::MatchKey;
+
+/// The longest message that may go so.
+const BYTES_MAX: usize = 4096;
+
+impl Core {
+    /// Sends a write to `to` that is about to be posted, at `now`, if it can leave at once. Then it is over. `None`: it is to be posted.
+    ///
+    /// # Errors
+    /// The connection has [ended](Core::has_ended). The write is to be posted, and shares its fate.
+    pub(in crate::kernel) fn write_at_once(
+        &mut self,
+        now: Duration,
+        to: Rank,
+        key: MatchKey,
+        element: ElementType,
+        source: &(dyn SendBuffer + 'static),
+    ) -> io::Result<Option<OpId>> {
+        let Some(bytes) = source.all().filter(|bytes| bytes.len() <= BYTES_MAX) else { return Ok(None) };
+        if self.engine.has_pending() || !self.leaves_unnoticed(now, to, bytes.len() as u64) {
+            return Ok(None);
+        }
+        let path = Path::from(to);
+        let socket = self.sockets.get_mut(path).filter(|socket| !socket.is_blocked && socket.records.is_none());
+        let Some(socket) = socket else { return Ok(None) };
+        let Socket { stream, notsent_lowat, pacing, .. } = socket;
+        let mut written = 0;
+        let mut write = |slices: &[IoSlice<'_>]| write_now(stream, slices).inspect(|count| written += count);
+        let sent = self.engine.write_at_once(to, (key, element), bytes, &mut write);
+        if written > 0 {
+            notsent_lowat.took(written);
+            if pacing.wrote(written) {
+                pacing.judge(now, &SockRef::from(&*stream));
+            }
+            self.has_sent = true;
+            self.written[to.index()] += written as u64;
+        }
+        match sent? {
+            Some((op, Sent::All)) => {
+                notsent_lowat.is_done();
+                Ok(Some(op))
+            }
+            Some((op, _)) => {
+                self.watch(path, true);
+                Ok(Some(op))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Writing to `to` has failed.
+    pub(in crate::kernel) fn has_ended(&mut self, to: Rank, error: &io::Error) {
+        self.ended(Path::from(to), &keepalive::explain(error));
+    }
+
+    /// Whether nobody wants to know when a write of `bytes` to `to` leaves that is posted at `now`.
+    fn leaves_unnoticed(&self, now: Duration, to: Rank, bytes: u64) -> bool {
+        self.observed.as_ref().is_none_or(|observed| observed.lets_pass(now, to, bytes))
+    }
+}
