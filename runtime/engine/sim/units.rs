@@ -158,6 +158,36 @@ pub(super) fn pattern(seed: usize, bytes: usize) -> Vec<u8> {
 }
 
 #[test]
+fn a_short_write_leaves_as_it_is_posted_unless_something_is_before_it() {
+    let mut pair = Pair::new(1 << 20, 16, MIB);
+    let at_once = |pair: &mut Pair, tag: u32, bytes: usize| {
+        let (engine, wire) = (&mut pair.engines[0], &mut pair.wires[0]);
+        let mut write = |slices: &[IoSlice<'_>]| {
+            slices.iter().for_each(|slice| wire.extend(&slice[..]));
+            Ok(slices.iter().map(|slice| slice.len()).sum())
+        };
+        let what = (MatchKey::user(Tag(tag)), u8::TYPE);
+        let sent = engine.write_at_once(Rank(1), what, &vec![tag as u8; bytes], &mut write).unwrap();
+        sent.map(|(_, sent)| assert_eq!(sent, Sent::All)).is_some()
+    };
+    assert!(at_once(&mut pair, 1, 8));
+    assert_eq!(pair.wires[0].len(), HEADER_BYTES + MESSAGE_HEADER_BYTES + 8);
+    assert!(!at_once(&mut pair, 1, FRAGMENT + 1), "a longer one is cut into fragments");
+    let queued = pair.write(0, 1, vec![2u8; 8]);
+    assert!(!at_once(&mut pair, 1, 8), "one is before it");
+    pair.send(0);
+    assert!(pair.done[0].contains_key(&queued) && at_once(&mut pair, 1, 8));
+    let reads = [1u8, 2, 1].map(|is| (pair.read(1, 1, 8), is));
+    pair.run();
+    for (read, is) in reads {
+        let Some(Outcome::Read(mut place, _)) = pair.done[1].remove(&read) else { panic!("it has come") };
+        assert_eq!(place.bytes_mut(), [is; 8]);
+    }
+    pair.engines[0].goodbye(None);
+    assert!(!at_once(&mut pair, 1, 8), "it has said goodbye");
+}
+
+#[test]
 fn eight_bytes_pass_a_gigabyte() {
     let mut pair = Pair::new(64 << 20, 1024, 64 << 10);
     // Memory of zeros that nobody touches costs nothing.

@@ -45,16 +45,21 @@ impl Outgoing {
         };
         self.next_message_id += 1;
         self.takes_credit(&message_header);
-        self.number = self.number.wrapping_add(1);
-        self.express_run += scratch.len();
-        self.has_sent_short = true;
-        self.keep(&scratch[..written], None);
+        self.short_has_left(scratch, written);
         self.remember(message_id, op, message_header);
         if written == scratch.len() {
             return Ok(Some(Sent::All));
         }
         self.partial = Some(Partial { head: scratch[written..].to_vec(), payload: None, finishes: None });
         Ok(Some(Sent::Blocked))
+    }
+
+    /// The first `written` bytes of a short message have left; `frame`: all of it, with its head.
+    fn short_has_left(&mut self, frame: &[u8], written: usize) {
+        self.number = self.number.wrapping_add(1);
+        self.express_run += frame.len();
+        self.has_sent_short = true;
+        self.keep(&frame[..written], None);
     }
 
     /// Whether nothing but short messages waits to be sent.
@@ -94,11 +99,8 @@ impl Outgoing {
         self.put_head((Kind::Data, FIRST), message_id, Some(message_header), message_header.total as usize, scratch);
         scratch.extend_from_slice(self.part(index, &(0..message_header.total as usize))?);
         let written = write_some(&[IoSlice::new(scratch)], write)?;
-        self.number = self.number.wrapping_add(1);
         self.express.pop_front();
-        self.express_run += scratch.len();
-        self.has_sent_short = true;
-        self.keep(&scratch[..written], None);
+        self.short_has_left(scratch, written);
         if written == scratch.len() {
             self.complete(index, completions);
         } else {

@@ -199,6 +199,21 @@ mod tests {
         assert_eq!(spin.budget(false), None);
     }
 
+    #[test]
+    fn only_a_second_interruption_soon_after_the_first_shows_that_somebody_computes() {
+        let habit = Habit::new();
+        for _ in 0..3 {
+            assert!(!habit.is_interrupted(), "one now and then");
+            (0..WARY_WAITS).for_each(|_| assert!(habit.budget().is_some()));
+        }
+        assert!(!habit.is_interrupted());
+        (1..WARY_WAITS).for_each(|_| assert!(habit.budget().is_some()));
+        assert!(habit.is_interrupted(), "two");
+        (0..INTERRUPTED_WAITS).for_each(|_| assert_eq!(habit.budget(), None));
+        assert!(habit.budget().is_some());
+        assert!(habit.is_interrupted(), "still so");
+    }
+
     /// Which of two ranks poll, each started by a thread that may run on these processors only.
     fn polling(processors: [&[usize]; 2]) -> Vec<Polling> {
         let root = std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap();
