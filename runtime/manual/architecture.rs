@@ -33,7 +33,8 @@
 //!
 //! A thread that has bytes to move takes the lock and drives the engine. No thread sleeps while it holds the lock.
 //!
-//! 1. `initwrite` sends the first burst from the calling thread. A small message has left before the call returns.
+//! 1. `initwrite` sends the first burst from the calling thread. A small message has left before the call returns; if nothing is
+//!    before it on its link, without passing through a queue.
 //! 2. A thread that waits *helps*. It looks at once whether its message is there, before it prepares for more. Then it polls the sockets
 //!    for up to 100 us, and yields its core between two looks: those of up to four peers, or, for a short collective, that of the
 //!    one whose message its schedule needs next. One look in sixteen is at all links. The
@@ -41,7 +42,8 @@
 //!    that is waited for may be next on this one: if the others there wait too, a turn of all of them takes some
 //!    microseconds, less than a sleep with its wake-up; who has just sent something yields before the first look, since the answer
 //!    cannot be there. If one of them computes, or the rank has a quota of processor
-//!    time (containers), nothing is polled. Then the thread sleeps in epoll on the sockets themselves, so the system
+//!    time (containers), nothing is polled. That somebody computes is seen by looks that take long, twice within 16 waits: once may be
+//!    another machine on the same host. Then the thread sleeps in epoll on the sockets themselves, so the system
 //!    wakes it directly. One thread at a time helps. Others park until their operation is complete, or until the helper
 //!    passes the ownership of progress on.
 //! 3. Whether polling pays is learnt from earlier waits. Waits for the start of a message and waits for the rest of one
