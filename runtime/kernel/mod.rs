@@ -25,6 +25,8 @@ mod helper;
 mod look_tests;
 mod observed;
 mod ownership;
+#[cfg(test)]
+mod ownership_tests;
 mod panics;
 mod poller;
 mod posting;

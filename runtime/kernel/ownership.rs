@@ -4,7 +4,8 @@
 //! next wait takes anyway. A program that computes between its waits gets the task at once. One that goes from
 //! wait to wait (a ping-pong, a stream) does not: there the task's epoll set stays closed, and the task looks after a
 //! millisecond whether waits still follow each other; when they do not, it opens the task's epoll set. Each look takes the
-//! program's core for some tens of microseconds, so it is rarer the longer waits have followed each other. So links are never
+//! program's core for some tens of microseconds, so it is rarer the longer waits have followed each other. When a wait ends before
+//! which the program has computed, the task has the links at once again. So links are never
 //! unwatched for more than a tick or two while the program computes, and a short message costs no call for the
 //! hand-over.
 
@@ -19,9 +20,9 @@ pub(super) const TICK: Duration = Duration::from_millis(1);
 /// Later a tick is this part of the time for which they have, ...
 const OF_STREAK: u32 = 16;
 /// ... but no longer than this.
-const TICK_MAX: Duration = Duration::from_millis(8);
+pub(super) const TICK_MAX: Duration = Duration::from_millis(8);
 /// A program that stays away for longer between two calls computes. Opening the task's epoll set for less is in vain.
-const BRIEF: Duration = Duration::from_micros(200);
+pub(super) const BRIEF: Duration = Duration::from_micros(200);
 
 pub(crate) struct Ownership {
     state: Mutex<State>,
@@ -34,7 +35,7 @@ struct State {
     waits: u64,
     /// Their number at the last tick.
     seen: u64,
-    /// For how long waits have followed each other, and how long the tick is.
+    /// For how long waits have followed each other, where the program computes now and then by half of it, and how long the tick is.
     streak: Duration,
     tick: Duration,
 }
@@ -100,16 +101,17 @@ impl Ownership {
         state.waits += 1;
         let has_computed = self.pace.has_computed.load(Ordering::Relaxed);
         self.pace.has_computed.store(false, Ordering::Relaxed);
-        if state.watcher != Owner::Helper || !may_move() {
+        let is_of_waits = state.watcher == Owner::TaskSoon;
+        if !(state.watcher == Owner::Helper || (is_of_waits && has_computed)) || !may_move() {
             return false;
         }
         if has_computed {
             state.open(poller);
-        } else {
-            state.watcher = Owner::TaskSoon;
-            (state.streak, state.tick) = (Duration::ZERO, TICK);
+            return false;
         }
-        !has_computed
+        state.watcher = Owner::TaskSoon;
+        (state.streak, state.tick) = (state.streak / 2, TICK);
+        true
     }
 
     /// The program has looked at a link itself, and goes on: for the task's tick that is a wait, so that it is not woken beside a
