@@ -36,6 +36,7 @@ use crate::ids::{Path, Rank};
 use crate::join::handshake::Connection;
 use crate::join::keepalive;
 use crate::window::Windows;
+pub(super) use at_once::AT_ONCE_BYTES_MAX;
 use sockets::{Socket, Sockets, read_now, write_now};
 pub(super) use unwanted::Unwanted;
 

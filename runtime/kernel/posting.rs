@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::Kernel;
 use super::completion::Completion;
 use super::conditions::{AnyMember, AnyOf};
-use super::core::Core;
+use super::core::{AT_ONCE_BYTES_MAX, Core};
 use super::helper::HasCompletion;
 use super::ready::Ready;
 use super::shared::SharedCompletion;
@@ -123,7 +123,8 @@ impl Kernel {
         let may_move = self.task_may_move();
         self.post(operation, key, |core, now| {
             let gathers = may_move && core.gathers(to, bytes, now);
-            let sent = match may_move && !gathers {
+            // A long one is not even asked for its bytes: a buffer may count how often it is.
+            let sent = match may_move && !gathers && bytes <= AT_ONCE_BYTES_MAX {
                 true => core.write_at_once(now, to, key, element, &*source),
                 false => Ok(None),
             };

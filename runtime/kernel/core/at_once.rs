@@ -15,10 +15,11 @@ use crate::join::keepalive;
 use crate::wire::frame::MatchKey;
 
 /// The longest message that may go so.
-const BYTES_MAX: usize = 4096;
+pub(in crate::kernel) const AT_ONCE_BYTES_MAX: u64 = 4096;
 
 impl Core {
-    /// Sends a write to `to` that is about to be posted, at `now`, if it can leave at once. Then it is over. `None`: it is to be posted.
+    /// Sends a write to `to` that is about to be posted, at `now`, of at most [`AT_ONCE_BYTES_MAX`], if it can leave at once. Then it is
+    /// over. `None`: it is to be posted.
     ///
     /// # Errors
     /// The connection has [ended](Core::has_ended). The write is to be posted, and shares its fate.
@@ -30,7 +31,7 @@ impl Core {
         element: ElementType,
         source: &(dyn SendBuffer + 'static),
     ) -> io::Result<Option<OpId>> {
-        let Some(bytes) = source.all().filter(|bytes| bytes.len() <= BYTES_MAX) else { return Ok(None) };
+        let Some(bytes) = source.all() else { return Ok(None) };
         if self.engine.has_pending() || !self.leaves_unnoticed(now, to, bytes.len() as u64) {
             return Ok(None);
         }
