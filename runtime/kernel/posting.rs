@@ -123,7 +123,7 @@ impl Kernel {
         let may_move = self.task_may_move();
         self.post(operation, key, |core, now| {
             let gathers = may_move && core.gathers(to, bytes, now);
-            // A long one is not even asked for its bytes: a buffer may count how often it is.
+            // The buffer may be the program's own code: that of a long one, which cannot leave at once, is not asked in vain.
             let sent = match may_move && !gathers && bytes <= AT_ONCE_BYTES_MAX {
                 true => core.write_at_once(now, to, key, element, &*source),
                 false => Ok(None),
