@@ -9,6 +9,9 @@ use crate::join::cores::Polling;
 
 /// The longest poll: about a round trip on a local network. Whoever waits longer loses little by sleeping.
 const LIMIT_US: u32 = 100;
+/// The same where ranks share cores: in a call of eight ranks on two cores each waits its turn for longer, and polling costs little,
+/// since every look gives the core away.
+const SHARED_LIMIT_US: u32 = 400;
 /// A poll this much too short is not worth its calls.
 const LEAST_US: u32 = 8;
 /// After polls in vain, one wait of so many tries again.
@@ -49,6 +52,7 @@ pub(crate) struct Spin {
 /// How long it pays to poll for one kind of thing.
 struct Habit {
     budget_us: AtomicU32,
+    limit_us: u32,
     /// Waits to go before polling is tried again.
     pause: AtomicU32,
     /// Waits to go before an interruption is the first again.
@@ -57,7 +61,8 @@ struct Habit {
 
 impl Spin {
     pub(crate) fn new(polling: Polling) -> Self {
-        Spin { polling, beginning: Habit::new(), more: Habit::new() }
+        let limit_us = if polling == Polling::Shared { SHARED_LIMIT_US } else { LIMIT_US };
+        Spin { polling, beginning: Habit::new(limit_us), more: Habit::new(limit_us) }
     }
 
     /// Whether the peer that is waited for may need this core.
@@ -127,8 +132,8 @@ fn rest(is_long: bool) {
 }
 
 impl Habit {
-    fn new() -> Self {
-        Habit { budget_us: AtomicU32::new(LIMIT_US), pause: AtomicU32::new(0), wary: AtomicU32::new(0) }
+    fn new(limit_us: u32) -> Self {
+        Habit { budget_us: AtomicU32::new(limit_us), limit_us, pause: AtomicU32::new(0), wary: AtomicU32::new(0) }
     }
 
     fn budget(&self) -> Option<Duration> {
@@ -154,7 +159,7 @@ impl Habit {
     }
 
     fn pays(&self) {
-        self.budget_us.store(LIMIT_US, Ordering::Relaxed);
+        self.budget_us.store(self.limit_us, Ordering::Relaxed);
     }
 
     fn is_in_vain(&self) {
@@ -201,7 +206,7 @@ mod tests {
 
     #[test]
     fn only_a_second_interruption_soon_after_the_first_shows_that_somebody_computes() {
-        let habit = Habit::new();
+        let habit = Habit::new(LIMIT_US);
         for _ in 0..3 {
             assert!(!habit.is_interrupted(), "one now and then");
             (0..WARY_WAITS).for_each(|_| assert!(habit.budget().is_some()));
