@@ -49,8 +49,8 @@ pub(crate) use operation::{Completed, Failure, LateRefusal, OpId, Origin, Outcom
 pub(crate) use outgoing::{LANES_MAX, Written};
 #[cfg(test)]
 pub(crate) use sim::starts::Starts;
-pub(crate) use transmit::Sent;
 use transmit::Short;
+pub(crate) use transmit::{COPY_BYTES_MAX, Sent};
 
 /// Bytes read at a time when nothing is predicted.
 const READ_BYTES: usize = 64 << 10;
@@ -145,14 +145,15 @@ impl Engine {
         if self.failure.is_some() {
             return Ok(None);
         }
+        let op = self.new_op();
         let Some(link) = self.links.get_mut(to.index()).filter(|link| link.is_open()) else { return Ok(None) };
         let message_header = MessageHeader { key, element, total: bytes.len() as u64 };
-        let short = Short { op: OpId(self.next_op + 1), message_header, bytes };
+        let short = Short { op, message_header, bytes };
         let Some(sent) = link.outgoing.send_unposted(&short, &mut self.batch.scratch, write)? else { return Ok(None) };
         if sent == Sent::Blocked {
             link.announce_output(&mut self.shared);
         }
-        Ok(Some((self.new_op(), sent)))
+        Ok(Some((op, sent)))
     }
 
     /// Whether a message of `bytes` to `to` would leave with the next call that the socket takes.

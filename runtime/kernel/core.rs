@@ -34,9 +34,7 @@ use crate::engine::{Engine, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::{Path, Rank};
 use crate::join::handshake::Connection;
-use crate::join::keepalive;
 use crate::window::Windows;
-pub(super) use at_once::AT_ONCE_BYTES_MAX;
 use sockets::{Socket, Sockets, read_now, write_now};
 pub(super) use unwanted::Unwanted;
 
@@ -463,7 +461,7 @@ impl Core {
             Ok(Sent::All) => {}
             // More to send: the poller says at once that there is room, and the other links have their turn.
             Ok(Sent::Blocked | Sent::More) => self.watch(path, true),
-            Err(error) => self.ended(path, &keepalive::explain(&error)),
+            Err(error) => self.write_failed(path, &error),
         }
         written
     }

@@ -4,8 +4,8 @@
 //! next wait takes anyway. A program that computes between its waits gets the task at once. One that goes from
 //! wait to wait (a ping-pong, a stream) does not: there the task's epoll set stays closed, and the task looks after a
 //! millisecond whether waits still follow each other; when they do not, it opens the task's epoll set. Each look takes the
-//! program's core for some tens of microseconds, so it is rarer the longer waits have followed each other. When a wait ends before
-//! which the program has computed, the task has the links at once again. So links are never
+//! program's core for some tens of microseconds, so it is rarer the longer waits have followed each other. Once the
+//! program has computed again, the task has the links at the end of the next wait. So links are never
 //! unwatched for more than a tick or two while the program computes, and a short message costs no call for the
 //! hand-over.
 
@@ -35,8 +35,9 @@ struct State {
     waits: u64,
     /// Their number at the last tick.
     seen: u64,
-    /// For how long waits have followed each other, where the program computes now and then by half of it, and how long the tick is.
+    /// For how long waits have followed each other. Halved when the program has computed: it may be an interruption.
     streak: Duration,
+    /// How long the tick is.
     tick: Duration,
 }
 
@@ -101,8 +102,12 @@ impl Ownership {
         state.waits += 1;
         let has_computed = self.pace.has_computed.load(Ordering::Relaxed);
         self.pace.has_computed.store(false, Ordering::Relaxed);
-        let is_of_waits = state.watcher == Owner::TaskSoon;
-        if !(state.watcher == Owner::Helper || (is_of_waits && has_computed)) || !may_move() {
+        let is_to_decide = match state.watcher {
+            Owner::Helper => true,
+            Owner::TaskSoon => has_computed,
+            Owner::Task | Owner::Pause => false,
+        };
+        if !is_to_decide || !may_move() {
             return false;
         }
         if has_computed {

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use super::Kernel;
 use super::completion::Completion;
 use super::conditions::{AnyMember, AnyOf};
-use super::core::{AT_ONCE_BYTES_MAX, Core};
+use super::core::Core;
 use super::helper::HasCompletion;
 use super::ready::Ready;
 use super::shared::SharedCompletion;
 use super::wake::Reason;
 use crate::buffer::copied::Copied;
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
-use crate::engine::{OpId, Outcome, Unposted, Written};
+use crate::engine::{COPY_BYTES_MAX, OpId, Outcome, Unposted, Written};
 use crate::error::Result;
 use crate::ids::Rank;
 use crate::observe::regions;
@@ -29,9 +29,7 @@ struct Posted {
     op: OpId,
     /// It waits for others to leave with.
     gathers: bool,
-    /// It has left, and nothing else was to be sent.
-    has_left: bool,
-    /// The buffer of a write whose bytes were copied, or have left: it may be reused at once.
+    /// The buffer of a write whose bytes have left or, if it `gathers`, were copied: it may be reused at once.
     over: Option<Box<dyn SendBuffer>>,
     /// The connection has ended as it was tried to send it.
     error: Option<io::Error>,
@@ -39,7 +37,7 @@ struct Posted {
 
 impl Posted {
     fn new(op: OpId) -> Self {
-        Posted { op, gathers: false, has_left: false, over: None, error: None }
+        Posted { op, gathers: false, over: None, error: None }
     }
 }
 
@@ -124,12 +122,12 @@ impl Kernel {
         self.post(operation, key, |core, now| {
             let gathers = may_move && core.gathers(to, bytes, now);
             // The buffer may be the program's own code: that of a long one, which cannot leave at once, is not asked in vain.
-            let sent = match may_move && !gathers && bytes <= AT_ONCE_BYTES_MAX {
+            let sent = match may_move && !gathers && bytes <= COPY_BYTES_MAX as u64 {
                 true => core.write_at_once(now, to, key, element, &*source),
                 false => Ok(None),
             };
             if let Ok(Some(op)) = sent {
-                return Ok(Posted { has_left: true, over: Some(source), ..Posted::new(op) });
+                return Ok(Posted { over: Some(source), ..Posted::new(op) });
             }
             let posted = core.post_write(now, (to, key), element, source, gathers)?;
             Ok(Posted { error: sent.err(), ..posted })
@@ -156,23 +154,24 @@ impl Kernel {
         // Who posts goes on to compute, as far as can be known; a wait says otherwise.
         core.is_helped = self.help.is_held();
         core.latest = now;
-        let Posted { op, gathers, has_left, over, error } = post(&mut core, now)
+        let Posted { op, gathers, over, error } = post(&mut core, now)
             .map_err(|unposted| Unposted { error: unposted.error.during(operation), ..unposted })?;
         let completion = SharedCompletion::new(match operation.kind {
             OperationKind::ReadAny => Completion::of_any(operation, op, key, self.everyone.clone()),
             _ => Completion::new(operation, op, key),
         });
         core.observe_post(&completion, regions::current(self.names.node), now);
+        let has_left = over.is_some() && !gathers;
         match over {
             Some(source) => core.end(completion.clone(), Outcome::Written(Written::whole(source))),
             None => core.begin_post(completion.clone()),
         }
         if let Some(error) = error {
-            core.has_ended(operation.peer, &error);
+            core.write_failed(operation.peer.into(), &error);
         }
         let is_write = operation.kind == OperationKind::Write;
         match (self.task_may_move() && !gathers, is_write) {
-            _ if has_left => core.was_sent(operation.peer),
+            (true, true) if has_left => core.was_sent(operation.peer),
             (true, true) => core.send(operation.peer),
             (true, false) => core.flush(),
             (false, _) => core.hand_on(),

@@ -179,7 +179,6 @@ impl Task {
             Reason::Gathered => self.send_gathered(),
             Reason::CollectiveDue => self.kernel.turn_for_collectives(),
             Reason::CollectiveAwaited => self.timers.set(Timer::AskRanks, Some(ASK_TICK)),
-            Reason::WaitsFollow if self.timers.runs(Timer::Tick) => {}
             Reason::WaitsFollow => self.timers.set(Timer::Tick, Some(ownership::TICK)),
             Reason::LinkDown => self.links_are_down(),
             Reason::Untold => self.timers.set(Timer::Acknowledge, Some(ACKNOWLEDGEMENT_DELAY)),

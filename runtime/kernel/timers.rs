@@ -45,10 +45,6 @@ impl Timers {
         self.0[timer as usize] = length.map(|length| Instant::now() + length);
     }
 
-    pub(super) fn runs(&self, timer: Timer) -> bool {
-        self.0[timer as usize].is_some()
-    }
-
     /// Waits for the first that ends; then it runs no longer. Nothing is lost if the caller gives up.
     pub(super) async fn ended(&mut self) -> Timer {
         let Some((timer, end)) = self.next() else { return std::future::pending().await };
@@ -78,7 +74,8 @@ mod tests {
                 timers.0[timer as usize] = Some(now + length);
             }
             timers.set(Timer::LookAgain, None);
-            assert!(timers.runs(Timer::Tick) && !timers.runs(Timer::LookAgain));
+            let runs = |timer: Timer| timers.0[timer as usize].is_some();
+            assert!(runs(Timer::Tick) && !runs(Timer::LookAgain));
             let mut ended = Vec::new();
             while timers.next().is_some() {
                 ended.push(timers.ended().await);

@@ -36,8 +36,8 @@
 //! 1. `initwrite` sends the first burst from the calling thread. A small message has left before the call returns; if nothing is
 //!    before it on its link, without passing through a queue.
 //! 2. A thread that waits *helps*. It looks at once whether its message is there, before it prepares for more. Then it polls the sockets
-//!    for up to 100 us (400 us where ranks share cores), and yields its core between two looks: those of up to four peers, or, for a short collective, that of the
-//!    one whose message its schedule needs next. One look in sixteen is at all links. The
+//!    for up to 100 us (400 us where ranks share cores), and yields its core between two looks: those of up to four peers, or, for a
+//!    short collective, that of the one whose message its schedule needs next. One look in sixteen is at all links. The
 //!    coordinator compares the cores on which the ranks may run, also for bound ranks. Where ranks share cores, the peer
 //!    that is waited for may be next on this one: if the others there wait too, a turn of all of them takes some
 //!    microseconds, less than a sleep with its wake-up; who has just sent something yields before the first look, since the answer

@@ -39,9 +39,8 @@ impl Outgoing {
         scratch.extend_from_slice(bytes);
         let written = match write_some(&[IoSlice::new(scratch)], write) {
             Ok(written) => written,
-            Err(Unsent::Socket(error)) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(Unsent::Socket(error)) => return Err(error),
-            Err(Unsent::Buffer(_)) => return Ok(None),
+            Err(Unsent::Socket(error)) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            Err(_) => return Ok(None),
         };
         self.next_message_id += 1;
         self.takes_credit(&message_header);

@@ -12,17 +12,15 @@ use crate::buffer::{ElementType, SendBuffer};
 use crate::engine::{OpId, Sent};
 use crate::ids::{Path, Rank};
 use crate::join::keepalive;
+use crate::kernel::observed::Observed;
 use crate::wire::frame::MatchKey;
 
-/// The longest message that may go so.
-pub(in crate::kernel) const AT_ONCE_BYTES_MAX: u64 = 4096;
-
 impl Core {
-    /// Sends a write to `to` that is about to be posted, at `now`, of at most [`AT_ONCE_BYTES_MAX`], if it can leave at once. Then it is
-    /// over. `None`: it is to be posted.
+    /// Sends a write to `to` that is about to be posted, at `now`, of at most [`COPY_BYTES_MAX`](crate::engine::COPY_BYTES_MAX), if it
+    /// can leave at once. Then it is over. `None`: it is to be posted.
     ///
     /// # Errors
-    /// The connection has [ended](Core::has_ended). The write is to be posted, and shares its fate.
+    /// The connection has ended. The write is to be posted, and then [`Core::write_failed`] called: the write shares its fate.
     pub(in crate::kernel) fn write_at_once(
         &mut self,
         now: Duration,
@@ -32,7 +30,8 @@ impl Core {
         source: &(dyn SendBuffer + 'static),
     ) -> io::Result<Option<OpId>> {
         let Some(bytes) = source.all() else { return Ok(None) };
-        if self.engine.has_pending() || !self.leaves_unnoticed(now, to, bytes.len() as u64) {
+        let is_noticed = |observed: &Observed| !observed.lets_pass(now, to, bytes.len() as u64);
+        if self.engine.has_pending() || self.observed.as_ref().is_some_and(is_noticed) {
             return Ok(None);
         }
         let path = Path::from(to);
@@ -63,13 +62,8 @@ impl Core {
         }
     }
 
-    /// Writing to `to` has failed.
-    pub(in crate::kernel) fn has_ended(&mut self, to: Rank, error: &io::Error) {
-        self.ended(Path::from(to), &keepalive::explain(error));
-    }
-
-    /// Whether nobody wants to know when a write of `bytes` to `to` leaves that is posted at `now`.
-    fn leaves_unnoticed(&self, now: Duration, to: Rank, bytes: u64) -> bool {
-        self.observed.as_ref().is_none_or(|observed| observed.lets_pass(now, to, bytes))
+    /// Writing to the socket of `path` has failed.
+    pub(in crate::kernel) fn write_failed(&mut self, path: Path, error: &io::Error) {
+        self.ended(path, &keepalive::explain(error));
     }
 }

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_poll_makes_the_next_waits_sleep() {
+    fn a_poll_that_is_interrupted_twice_makes_the_next_waits_sleep() {
         let spin = Spin::new(Polling::Own);
         assert!(!spin.poll(false, false, || {
             std::thread::sleep(2 * INTERRUPTED);
