@@ -43,8 +43,10 @@ pub(crate) enum Look {
 /// What earlier waits have taught. Shared by all threads of a node; only hints, so nothing is ordered by it.
 pub(crate) struct Spin {
     polling: Polling,
-    /// Waiting for a message to begin.
+    /// Waiting for a short message.
     beginning: Habit,
+    /// Waiting for a long message to begin: how late it is says nothing of short ones.
+    long: Habit,
     /// Waiting for more of one that is under way: on a fast link soon, on a slow one not.
     more: Habit,
 }
@@ -62,7 +64,7 @@ struct Habit {
 impl Spin {
     pub(crate) fn new(polling: Polling) -> Self {
         let limit_us = if polling == Polling::Shared { SHARED_LIMIT_US } else { LIMIT_US };
-        Spin { polling, beginning: Habit::new(limit_us), more: Habit::new(limit_us) }
+        Spin { polling, beginning: Habit::new(limit_us), long: Habit::new(limit_us), more: Habit::new(limit_us) }
     }
 
     /// Whether the peer that is waited for may need this core.
@@ -73,7 +75,8 @@ impl Spin {
     /// Polls `look` until it finds what is waited for, or the time is better slept. Returns whether it did.
     /// `is_long`: a long message is waited for; `has_begun`: a message is under way.
     pub(crate) fn poll(&self, is_long: bool, mut has_begun: bool, mut look: impl FnMut() -> Look) -> bool {
-        let Some(mut budget) = self.budget(has_begun) else { return false };
+        let mut habit = self.habit(is_long, has_begun);
+        let Some(mut budget) = self.budget(habit) else { return false };
         let interrupted = if self.polling == Polling::Shared { SHARED_INTERRUPTED } else { INTERRUPTED };
         // Whoever asks has just looked in vain, and where the peer may need this core looking again before it has had it is so too.
         if self.polling == Polling::Shared {
@@ -85,23 +88,23 @@ impl Spin {
             let found = look();
             if found == Look::Met {
                 // Whoever has waited for it goes on: the clock is not read again.
-                self.habit(has_begun).pays();
+                habit.pays();
                 return true;
             }
             let now = Instant::now();
             if found == Look::Progress {
-                self.habit(has_begun).pays();
-                (since, has_begun) = (now, true);
-                let Some(more) = self.budget(true) else { return false };
+                habit.pays();
+                (since, has_begun, habit) = (now, true, &self.more);
+                let Some(more) = self.budget(habit) else { return false };
                 budget = more;
             } else if now - last > interrupted && !has_begun {
-                // If a long message is coming in, whoever interrupts is probably its sender.
-                if self.beginning.is_interrupted() {
+                // If a message is coming in, whoever interrupts is probably its sender.
+                if habit.is_interrupted() {
                     return false;
                 }
                 since += now - last;
             } else if now - since > budget {
-                self.habit(has_begun).is_in_vain();
+                habit.is_in_vain();
                 return false;
             } else {
                 rest(is_long || has_begun);
@@ -110,12 +113,16 @@ impl Spin {
         }
     }
 
-    fn budget(&self, has_begun: bool) -> Option<Duration> {
-        if self.polling == Polling::Never { None } else { self.habit(has_begun).budget() }
+    fn budget(&self, habit: &Habit) -> Option<Duration> {
+        if self.polling == Polling::Never { None } else { habit.budget() }
     }
 
-    fn habit(&self, has_begun: bool) -> &Habit {
-        if has_begun { &self.more } else { &self.beginning }
+    fn habit(&self, is_long: bool, has_begun: bool) -> &Habit {
+        match (has_begun, is_long) {
+            (true, _) => &self.more,
+            (false, true) => &self.long,
+            (false, false) => &self.beginning,
+        }
     }
 }
 
@@ -183,7 +190,7 @@ mod tests {
     fn polling_is_given_up_after_it_was_in_vain_and_tried_again() {
         let spin = Spin::new(Polling::Own);
         let waits = |count: u32| {
-            (0..count).filter(|_| spin.budget(false).inspect(|_| spin.beginning.is_in_vain()).is_some()).count()
+            (0..count).filter(|_| spin.beginning.budget().inspect(|_| spin.beginning.is_in_vain()).is_some()).count()
         };
         assert!(waits(200) < 20, "polls in vain become rare");
         let mut polled = false;
@@ -191,7 +198,7 @@ mod tests {
             polled |= spin.poll(false, false, || Look::Met);
         }
         assert!(polled, "it is tried again");
-        assert_eq!(spin.budget(false), Some(Duration::from_micros(LIMIT_US.into())), "success restores the budget");
+        assert_eq!(spin.beginning.budget(), Some(Duration::from_micros(LIMIT_US.into())), "success restores the budget");
     }
 
     #[test]
@@ -201,7 +208,7 @@ mod tests {
             std::thread::sleep(2 * INTERRUPTED);
             Look::Nothing
         }));
-        assert_eq!(spin.budget(false), None);
+        assert_eq!(spin.beginning.budget(), None);
     }
 
     #[test]
@@ -258,7 +265,7 @@ mod tests {
             std::thread::sleep(2 * SHARED_INTERRUPTED);
             Look::Nothing
         }));
-        assert_eq!(spin.budget(false), None);
+        assert_eq!(spin.beginning.budget(), None);
     }
 
     #[test]
