@@ -171,7 +171,8 @@ impl Kernel {
         match count {
             _ if is_met => Look::Met,
             0 => Look::Nothing,
-            _ => Look::Progress,
+            1..LONG_BYTES => Look::Step,
+            _ => Look::Part,
         }
     }
 

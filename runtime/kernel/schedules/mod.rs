@@ -139,7 +139,8 @@ mod tuning {
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub(crate) enum Look {
             Met,
-            Progress,
+            Step,
+            Part,
             Nothing,
         }
 

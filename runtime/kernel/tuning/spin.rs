@@ -35,8 +35,10 @@ const SHARED_INTERRUPTED: Duration = Duration::from_micros(400);
 pub(crate) enum Look {
     /// What was waited for.
     Met,
-    /// Some of it.
-    Progress,
+    /// A short message, and more are waited for.
+    Step,
+    /// Part of a long message.
+    Part,
     Nothing,
 }
 
@@ -80,7 +82,7 @@ impl Spin {
         let interrupted = if self.polling == Polling::Shared { SHARED_INTERRUPTED } else { INTERRUPTED };
         // Whoever asks has just looked in vain, and where the peer may need this core looking again before it has had it is so too.
         if self.polling == Polling::Shared {
-            rest(is_long || has_begun);
+            self.rest(false);
         }
         let mut since = Instant::now();
         let mut last = since;
@@ -92,9 +94,12 @@ impl Spin {
                 return true;
             }
             let now = Instant::now();
-            if found == Look::Progress {
+            if found == Look::Step || found == Look::Part {
                 habit.pays();
-                (since, has_begun, habit) = (now, true, &self.more);
+                if found == Look::Part {
+                    (has_begun, habit) = (true, &self.more);
+                }
+                since = now;
                 let Some(more) = self.budget(habit) else { return false };
                 budget = more;
             } else if now - last > interrupted && !has_begun {
@@ -107,10 +112,22 @@ impl Spin {
                 habit.is_in_vain();
                 return false;
             } else {
-                rest(is_long || has_begun);
+                self.rest(is_long || has_begun);
             }
             last = now;
         }
+    }
+
+    /// Between two looks. Whoever else needs this core, perhaps the very peer that is waited for, has it first.
+    fn rest(&self, is_long: bool) {
+        // Each look takes the socket's lock, which the sender's packets need too. Where ranks share cores, others' turns are rest enough.
+        if is_long && self.polling == Polling::Own {
+            let began = Instant::now();
+            while began.elapsed() < REST {
+                std::hint::spin_loop();
+            }
+        }
+        std::thread::yield_now();
     }
 
     fn budget(&self, habit: &Habit) -> Option<Duration> {
@@ -124,18 +141,6 @@ impl Spin {
             (false, false) => &self.beginning,
         }
     }
-}
-
-/// Between two looks. Whoever else needs this core, perhaps the very peer that is waited for, has it first.
-fn rest(is_long: bool) {
-    if is_long {
-        // Each look takes the socket's lock, which the sender's packets need too.
-        let began = Instant::now();
-        while began.elapsed() < REST {
-            std::hint::spin_loop();
-        }
-    }
-    std::thread::yield_now();
 }
 
 impl Habit {
@@ -198,7 +203,11 @@ mod tests {
             polled |= spin.poll(false, false, || Look::Met);
         }
         assert!(polled, "it is tried again");
-        assert_eq!(spin.beginning.budget(), Some(Duration::from_micros(LIMIT_US.into())), "success restores the budget");
+        assert_eq!(
+            spin.beginning.budget(),
+            Some(Duration::from_micros(LIMIT_US.into())),
+            "success restores the budget"
+        );
     }
 
     #[test]
@@ -209,6 +218,28 @@ mod tests {
             Look::Nothing
         }));
         assert_eq!(spin.beginning.budget(), None);
+    }
+
+    #[test]
+    fn a_computation_on_the_core_is_noticed_between_short_messages_and_not_within_a_long_one() {
+        for (first, is_noticed) in [(Look::Step, true), (Look::Part, false)] {
+            let spin = Spin::new(Polling::Own);
+            let mut looks = [first, Look::Nothing, Look::Nothing].into_iter();
+            spin.poll(false, false, || {
+                std::thread::sleep(2 * INTERRUPTED);
+                looks.next().unwrap_or(Look::Met)
+            });
+            assert_eq!(spin.beginning.budget().is_none(), is_noticed, "{first:?}");
+        }
+    }
+
+    #[test]
+    fn how_late_long_messages_are_says_nothing_of_short_ones() {
+        let spin = Spin::new(Polling::Own);
+        for _ in 0..20 {
+            assert!(!spin.poll(true, false, || Look::Nothing));
+        }
+        assert_eq!(spin.beginning.budget(), Some(Duration::from_micros(LIMIT_US.into())));
     }
 
     #[test]
