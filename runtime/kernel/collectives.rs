@@ -1,6 +1,7 @@
 //! Collectives in the kernel: how they begin, and what the task does for those that wait in vain. They go on with
 //! whoever drives the engine: see [`Kernel::carry_on`].
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -248,16 +249,34 @@ impl Core {
         self.collectives.has_due()
     }
 
-    /// Takes a collective's part back and posts what it has made ready.
-    pub(crate) fn put_back(&mut self, job: Job) {
+    /// Takes a collective's part back and posts what it has made ready; if the core `may_send`, short messages leave before that.
+    pub(crate) fn put_back(&mut self, mut job: Job, may_send: bool) {
         // The first steps of a short collective are ready as it is called. One that has ended is not quick any more: how long it took
         // is told.
         if !(job.is_quick() && self.collectives.has_begun_at(&job, self.latest)) {
             self.latest = self.clock.now();
         }
         let now = self.latest;
+        let failed = if may_send { self.send_at_once(now, &mut job).err() } else { None };
         self.collectives.put_back(&mut self.engine, now, job);
         self.observe_traffic(Some(now));
+        if let Some((to, error)) = failed {
+            self.write_failed(to.into(), &error);
+        }
+    }
+
+    /// Sends the messages of a part that has run, one by one, as long as they are short and leave as a whole.
+    ///
+    /// # Errors
+    /// To whom the next could not be sent, because its connection has ended. It is to be posted, and shares its fate.
+    fn send_at_once(&mut self, now: Duration, job: &mut Job) -> std::result::Result<(), (Rank, io::Error)> {
+        while let Some((to, key, element, source)) = self.collectives.first_write(job) {
+            let sent = self.write_at_once(now, to, key, element, source).map_err(|error| (to, error))?;
+            let Some(op) = sent else { break };
+            self.collectives.has_left(job, op);
+            self.observe_traffic(Some(now));
+        }
+        Ok(())
     }
 
     /// Whether something is to be done once the lock is free: somebody is to be woken, or something dropped.

@@ -68,7 +68,7 @@ impl Kernel {
                 is_long = job.run(|| self.clock.now());
                 core = self.lock();
             }
-            core.put_back(job);
+            core.put_back(job, true);
             core.flush();
             if is_long {
                 break;
@@ -94,7 +94,7 @@ impl Kernel {
             self.release(core);
             job.run(|| self.clock.now());
             core = self.lock();
-            core.put_back(job);
+            core.put_back(job, false);
         }
         core.hand_on();
         core

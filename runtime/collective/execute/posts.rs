@@ -4,14 +4,50 @@ use std::time::Duration;
 
 use super::part::{End, Job, Part, Post};
 use super::{Collectives, Step, Traffic};
-use crate::engine::{Engine, OpId, Outcome};
+use crate::buffer::{ElementType, SendBuffer};
+use crate::engine::{Engine, OpId, Outcome, Written};
 use crate::error::Error;
 use crate::ids::Rank;
+use crate::wire::frame::MatchKey;
 
 /// The most messages under way among which the next is searched for: a search among more costs more than a look at a socket.
 const SEARCHED_MAX: usize = 64;
 
+/// More steps than this are posted: taking one out of the middle moves the others.
+const SENT_AT_ONCE_MAX: usize = 16;
+
 impl Collectives {
+    /// The first message that a part which has run is to send: whoever can send it at once does so before the part is put back, and
+    /// says so ([`Collectives::has_left`]). Of exchanges of observations none, which
+    /// may be given up.
+    pub(crate) fn first_write<'a>(
+        &self,
+        job: &'a Job,
+    ) -> Option<(Rank, MatchKey, ElementType, &'a (dyn SendBuffer + 'static))> {
+        let Part { posts, members, .. } = &*job.part;
+        if job.start.is_some() || posts.len() > SENT_AT_ONCE_MAX || self.is_exchange(job.op) {
+            return None;
+        }
+        let key = self.entries.get(&job.op)?.key;
+        posts.iter().find_map(|post| match post {
+            Post::Write { to, element, source, .. } => {
+                Some((members.rank(*to), key.in_group(members.number(*to)), *element, &**source))
+            }
+            Post::Read { .. } => None,
+        })
+    }
+
+    /// [`Collectives::first_write`] has left, as the message `op`: its step has ended.
+    pub(crate) fn has_left(&mut self, job: &mut Job, op: OpId) {
+        let part = &mut *job.part;
+        let Some(at) = part.posts.iter().position(|post| matches!(post, Post::Write { .. })) else { return };
+        if let Post::Write { step, to, source, .. } = part.posts.remove(at) {
+            let (to, bytes) = (part.members.rank(to), source.bytes().len() as u64);
+            self.traffic.push_back(Traffic::Sent { op, whole: job.op, to, bytes });
+            part.end(step, Outcome::Written(Written::whole(source)));
+        }
+    }
+
     /// Puts a part back that has run, and posts what it has made ready.
     pub(crate) fn put_back(&mut self, engine: &mut Engine, now: Duration, job: Job) {
         let Job { op, mut part, start, end } = job;

@@ -192,7 +192,7 @@ impl Core {
     }
 
     /// A part may have been long: then it is due again and nothing is posted yet.
-    pub(crate) fn put_back(&mut self, relay: Relay) {
+    pub(crate) fn put_back(&mut self, relay: Relay, _: bool) {
         match relay.stage {
             Stage::HasRead if machine::once_in(4) => self.due.push_back(relay),
             Stage::HasRead => {

@@ -154,6 +154,9 @@ impl World {
                     if number != u64::MAX {
                         self.exchange(rank, number);
                     }
+                    if self.chance.below(2) == 0 {
+                        self.send_at_once(rank, &mut job);
+                    }
                     let (now, node) = (self.now(), &mut self.nodes[rank]);
                     node.collectives.put_back(&mut node.engine, now, job);
                     self.settle(rank);
@@ -357,21 +360,25 @@ impl World {
         founded.into_iter().for_each(|line| self.establish(rank, line));
     }
 
+    /// Sends the short messages of a part that has run before it is put back, as far as they can leave at once.
+    fn send_at_once(&mut self, rank: usize, job: &mut Job) {
+        let node = &mut self.nodes[rank];
+        while let Some((to, key, element, source)) = node.collectives.first_write(job) {
+            let pipe = &mut self.pipes[rank * node.sends.len() + to.index()];
+            let mut room = (self.capacity - pipe.len()).min(self.chance.below(400));
+            let mut write = |slices: &[IoSlice<'_>]| fill(pipe, &mut room, slices);
+            let sent = node.engine.write_at_once(to, (key, element), source.bytes(), &mut write);
+            let Some((op, _)) = sent.expect("pipes do not break") else { return };
+            node.collectives.has_left(job, op);
+        }
+    }
+
     fn send(&mut self, from: usize, to: usize) {
         let size = self.nodes.len();
         let room = self.capacity - self.pipes[from * size + to].len();
-        let most = room.min(1 + self.chance.below(400));
+        let mut room = room.min(1 + self.chance.below(400));
         let (pipe, node) = (&mut self.pipes[from * size + to], &mut self.nodes[from]);
-        let mut left = most;
-        let mut write = |slices: &[IoSlice<'_>]| {
-            let before = left;
-            for slice in slices {
-                let now = left.min(slice.len());
-                pipe.extend(&slice[..now]);
-                left -= now;
-            }
-            if before == left { Err(io::Error::from(ErrorKind::WouldBlock)) } else { Ok(before - left) }
-        };
+        let mut write = |slices: &[IoSlice<'_>]| fill(pipe, &mut room, slices);
         if let Sent::All = node.engine.transmit(Rank(to as u32), &mut write).expect("pipes do not break") {
             node.sends[to] = false;
         }
@@ -459,4 +466,15 @@ impl World {
         }
         text
     }
+}
+
+/// Puts into a pipe what it has room for.
+fn fill(pipe: &mut VecDeque<u8>, room: &mut usize, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let before = *room;
+    for slice in slices {
+        let now = slice.len().min(*room);
+        pipe.extend(&slice[..now]);
+        *room -= now;
+    }
+    if before == *room { Err(ErrorKind::WouldBlock.into()) } else { Ok(before - *room) }
 }
