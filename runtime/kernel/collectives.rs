@@ -274,6 +274,7 @@ impl Core {
             let sent = self.write_at_once(now, to, key, element, source).map_err(|error| (to, error))?;
             let Some(op) = sent else { break };
             self.collectives.has_left(job, op);
+            // Whether the next one is to be noticed depends on what has been sent.
             self.observe_traffic(Some(now));
         }
         Ok(())

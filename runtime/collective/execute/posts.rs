@@ -13,13 +13,12 @@ use crate::wire::frame::MatchKey;
 /// The most messages under way among which the next is searched for: a search among more costs more than a look at a socket.
 const SEARCHED_MAX: usize = 64;
 
-/// More steps than this are posted: taking one out of the middle moves the others.
+/// Where more messages than this are ready none is sent before it is posted: taking one out moves all behind it.
 const SENT_AT_ONCE_MAX: usize = 16;
 
 impl Collectives {
     /// The first message that a part which has run is to send: whoever can send it at once does so before the part is put back, and
-    /// says so ([`Collectives::has_left`]). Of exchanges of observations none, which
-    /// may be given up.
+    /// says so ([`Collectives::has_left`]). None of an exchange of observations, which may be given up instead.
     pub(crate) fn first_write<'a>(
         &self,
         job: &'a Job,
