@@ -34,7 +34,8 @@
 //! A thread that has bytes to move takes the lock and drives the engine. No thread sleeps while it holds the lock.
 //!
 //! 1. `initwrite` sends the first burst from the calling thread. A small message has left before the call returns; if nothing is
-//!    before it on its link, without passing through a queue.
+//!    before it on its link, without passing through a queue. So do small messages of collectives, before the reads of the same step
+//!    are posted.
 //! 2. A thread that waits *helps*. It looks at once whether its message is there, before it prepares for more. Then it polls the sockets
 //!    for up to 100 us (400 us where ranks share cores), and yields its core between two looks: those of up to four peers, or, for a
 //!    short collective, that of the one whose message its schedule needs next. One look in sixteen is at all links. The
@@ -46,8 +47,8 @@
 //!    another machine on the same host. Then the thread sleeps in epoll on the sockets themselves, so the system
 //!    wakes it directly. One thread at a time helps. Others park until their operation is complete, or until the helper
 //!    passes the ownership of progress on.
-//! 3. Whether polling pays is learnt from earlier waits. Waits for the start of a message and waits for the rest of one
-//!    are learnt separately: on a fast link the rest comes soon, on a slow link it does not.
+//! 3. Whether polling pays is learnt from earlier waits, for short messages, the start of long ones and the rest of long ones
+//!    separately: a long message says nothing of a short one, and on a fast link the rest comes soon, on a slow link it does not.
 //! 4. While the program computes, the task owns progress. It watches all links through one descriptor: an epoll
 //!    instance that contains the epoll instance of the links. A helper takes ownership with one system call, so the
 //!    task is not woken for packets that the helper takes.
