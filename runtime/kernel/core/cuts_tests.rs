@@ -1,12 +1,16 @@
 //! A core whose link's other end is the test, and knows how links go on: what it says then may be anything.
 
 use std::io::{IoSlice, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use socket2::SockRef;
+
 use super::*;
 use crate::buffer::{Element, ElementType, WriteBuffer};
+use crate::collective::execute::{Job, Start, Typed};
+use crate::collective::{Blocks, Prepared, allgather};
 use crate::config::Config;
 use crate::engine::{Engine, Limits};
 use crate::ids::Tag;
@@ -81,6 +85,49 @@ fn a_position_that_cannot_be_is_a_named_failure() {
         assert!(text.contains("rank 1") && text.contains("acknowledged, of 0 to"), "{text}");
         core.hand_on();
         assert!(core.received_on(PEER).is_none() && core.sockets.get(PEER.into()).is_none(), "nothing of it is used");
+    }
+}
+
+const PAYLOAD: u64 = 0x0123_4567_89ab_cdef;
+
+/// The message of a collective, which is about to be posted: rank 0's block of an allgather.
+fn gathered(core: &mut Core) -> Job {
+    let schedule: Arc<Prepared> = allgather::doubling::schedule(Rank(0), 2, &Blocks::Equal(1)).into();
+    let work = Box::new(Typed::new(&schedule, Vec::new(), vec![PAYLOAD; 2], None, |_, all: Vec<u64>| all));
+    core.start(Duration::ZERO, Start { group: 0, schedule, signature: None, work, timed: None }).unwrap();
+    let mut job = core.take_due().expect("it has a message to send");
+    job.run(|| Duration::ZERO);
+    job
+}
+
+/// Its connection has ended, and the core has not heard of it.
+#[test]
+fn what_meets_the_end_of_its_connection_as_it_is_posted_leaves_on_the_next() {
+    for is_collective in [false, true] {
+        let (mut core, far) = linked();
+        let mut job = is_collective.then(|| gathered(&mut core));
+        SockRef::from(&far).set_linger(Some(Duration::ZERO)).unwrap();
+        drop(far);
+        match job.take() {
+            Some(job) => core.put_back(job, true),
+            None => {
+                let source = Box::new(vec![PAYLOAD]);
+                let error =
+                    core.write_at_once(Duration::ZERO, PEER, KEY, u64::TYPE, &*source).expect_err("it is reset");
+                core.engine.initwrite(Duration::ZERO, PEER, KEY, u64::TYPE, source).unwrap();
+                core.write_failed(PEER.into(), &error);
+            }
+        }
+        assert!(core.received_on(PEER).is_some() && core.engine.failure().is_none(), "it is down, not lost");
+        let (near, mut far) = connection();
+        assert!(core.resume(PEER, near, 0, settings()).is_some());
+        core.flush();
+        core.sockets.get(PEER.into()).unwrap().stream.shutdown(Shutdown::Write).unwrap();
+        far.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut all = Vec::new();
+        far.read_to_end(&mut all).unwrap();
+        let count = all.windows(8).filter(|bytes| **bytes == PAYLOAD.to_le_bytes()).count();
+        assert_eq!(count, 1, "once, and whole: {all:?}");
     }
 }
 
