@@ -83,7 +83,7 @@ impl Node {
 fn line(sizes: &[SizeReport]) -> Option<(f64, f64)> {
     let sample = |size: &SizeReport| Sample { bytes: size.bytes, time_s: size.median_s };
     let samples: Vec<Sample> = sizes.iter().map(sample).collect();
-    let line = segmented::fit_with(&samples, 0).ok()?.model;
+    let line = segmented::line(&samples).ok()?;
     Some((line.start_s, line.segments.first()?.s_per_byte))
 }
 

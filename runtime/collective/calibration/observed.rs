@@ -52,8 +52,8 @@ impl Line {
         if long == 0 {
             return Line { a_s: price::median(sizes.iter().map(|size| size.time_s).collect()), b_s_per_byte: None };
         }
-        let Ok(fitted) = segmented::fit_with(sizes, 0) else { return Line::default() };
-        let (a, b) = (fitted.model.start_s, fitted.model.segments.first().map(|segment| segment.s_per_byte));
+        let Ok(line) = segmented::line(sizes) else { return Line::default() };
+        let (a, b) = (line.start_s, line.segments.first().map(|segment| segment.s_per_byte));
         let sound = |value: &f64| *value > 0.0 && value.is_finite();
         Line { a_s: Some(a).filter(sound), b_s_per_byte: b.filter(sound) }
     }

@@ -102,6 +102,14 @@ pub fn fit_with(samples: &[Sample], knots_max: usize) -> Result<Fitted<Segmented
     Ok(Series::new(samples, 2)?.fit(|series| fit_series(series, knots_max), Segmented::seconds))
 }
 
+/// The straight line `a + b x` of [`fit_with`], without its quality: that takes as many fits as there are sizes.
+///
+/// # Errors
+/// As [`fit`].
+pub fn line(samples: &[Sample]) -> Result<Segmented, FitError> {
+    Ok(with_knots(Series::new(samples, 2)?.thinned().rows(), &[], solve))
+}
+
 fn fit_series(series: &Series, knots_max: usize) -> Segmented {
     let rows = series.medians();
     let times_s: Vec<f64> = rows.iter().map(|row| row.time_s).collect();

@@ -109,12 +109,24 @@ fn it_stands_where_two_parameters_fail() {
     for link in todays_links() {
         let samples = exact(&sizes(), |bytes| link.seconds(bytes));
         let two = hyperbolic::fit(&samples).unwrap().quality.unwrap();
-        let line = fit_with(&samples, 0).unwrap().quality.unwrap();
+        let straight = fit_with(&samples, 0).unwrap().quality.unwrap();
         let more = fit(&samples).unwrap().quality.unwrap();
         assert!(two.p90_error > 0.10, "{link:?}: {two:?}");
-        assert!(line.p90_error > 0.10, "{link:?}: {line:?}");
+        assert!(straight.p90_error > 0.10, "{link:?}: {straight:?}");
         assert!(more.median_error < 0.01 && more.p90_error < 0.10, "{link:?}: {more:?}");
     }
+}
+
+#[test]
+fn the_line_alone_is_that_of_no_knots() {
+    for (seed, link) in (0..).zip(todays_links()) {
+        let samples = Noise::new(seed).samples(&sizes(), 3, |bytes| link.seconds(bytes));
+        assert_eq!(line(&samples).unwrap(), fit_with(&samples, 0).unwrap().model, "{link:?}");
+    }
+    assert_eq!(
+        line(&[Sample { bytes: 8, time_s: 1e-6 }]).unwrap_err(),
+        fit_with(&[Sample { bytes: 8, time_s: 1e-6 }], 0).unwrap_err()
+    );
 }
 
 #[test]
