@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::part::{End, Job, Part, Post};
 use super::{Collectives, Step, Traffic};
 use crate::buffer::{ElementType, SendBuffer};
-use crate::engine::{Engine, OpId, Outcome, Written};
+use crate::engine::{COPY_BYTES_MAX, Engine, OpId, Outcome, Written};
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::wire::frame::MatchKey;
@@ -17,7 +17,7 @@ const SEARCHED_MAX: usize = 64;
 const SENT_AT_ONCE_MAX: usize = 16;
 
 impl Collectives {
-    /// The first message that a part which has run is to send: whoever can send it at once does so before the part is put back, and
+    /// The first message that a part which has run is to send, if it is short: whoever can send it at once does so before the part is put back, and
     /// says so ([`Collectives::has_left`]). None of an exchange of observations, which may be given up instead.
     pub(crate) fn first_write<'a>(
         &self,
@@ -28,12 +28,13 @@ impl Collectives {
             return None;
         }
         let key = self.entries.get(&job.op)?.key;
-        posts.iter().find_map(|post| match post {
+        let first = posts.iter().find_map(|post| match post {
             Post::Write { to, element, source, .. } => {
                 Some((members.rank(*to), key.in_group(members.number(*to)), *element, &**source))
             }
             Post::Read { .. } => None,
-        })
+        });
+        first.filter(|(.., source)| source.bytes().len() <= COPY_BYTES_MAX)
     }
 
     /// [`Collectives::first_write`] has left, as the message `op`: its step has ended.
