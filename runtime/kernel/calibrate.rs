@@ -105,7 +105,7 @@ impl Kernel {
         let start = Start { group: 0, schedule, signature: None, work: Box::new(work), timed: None };
         let mut core = self.lock();
         if let Some(op) = core.calibrate(number, start) {
-            core = self.begin_collective(core, op);
+            core = self.begin_collective(core, op, false);
         }
         self.unlock(core);
     }

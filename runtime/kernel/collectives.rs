@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::completion::{Chosen, Completion, OfCollective};
 use super::core::Core;
+use super::hand_over::Leaves;
 use super::shared::SharedCompletion;
 use super::state::asking;
 use super::team::Team;
@@ -92,17 +93,24 @@ impl Kernel {
         self.observer.enters(now);
         let mut core = self.lock();
         core.latest = now;
+        let before = Duration::from_nanos(self.calls.left.load(Ordering::Relaxed));
+        let gathers = self.task_may_move() && core.collective_gathers(operation.bytes, before, now);
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
         let completion = SharedCompletion::new(Completion::of_collective(operation, op, of));
         core.expect(completion.clone());
         if let Some(observed) = &mut core.observed {
             observed.regions.begins(op, regions::current(self.names.node), nanoseconds(now));
         }
-        let core = self.begin_collective(core, op);
+        let core = self.begin_collective(core, op, gathers);
+        let is_gathered = gathers && core.engine.has_pending();
         self.unlock(core);
+        if is_gathered {
+            self.wake.because(Reason::Gathered);
+        }
         // Not yet the task: that would wake it on a core that computes.
         let _ = self.calls.asking.compare_exchange(asking::IDLE, asking::BEGUN, Ordering::SeqCst, Ordering::Relaxed);
         let left = self.clock.now();
+        self.calls.left.store(nanoseconds(left), Ordering::Relaxed);
         completion.set_begun(left);
         self.observer.leaves_post(now, left, (op, operation), false);
         if let Some(choice) = completion.choice() {
@@ -249,15 +257,22 @@ impl Core {
         self.collectives.has_due()
     }
 
-    /// Takes a collective's part back and posts what it has made ready; if the core `may_send`, short messages leave before that.
-    pub(crate) fn put_back(&mut self, mut job: Job, may_send: bool) {
+    /// Takes a collective's part back and posts what it has made ready, but for short messages that have gone before that.
+    pub(crate) fn put_back(&mut self, mut job: Job, leaves: Leaves) {
         // The first steps of a short collective are ready as it is called. One that has ended is not quick any more: how long it took
         // is told.
         if !(job.is_quick() && self.collectives.has_begun_at(&job, self.latest)) {
             self.latest = self.clock.now();
         }
         let now = self.latest;
-        let failed = if may_send { self.send_at_once(now, &mut job).err() } else { None };
+        let failed = match leaves {
+            Leaves::AtOnce => self.send_at_once(now, &mut job).err(),
+            Leaves::Together => {
+                self.collectives.copy_writes(&mut self.engine, now, &mut job);
+                None
+            }
+            Leaves::Later => None,
+        };
         self.collectives.put_back(&mut self.engine, now, job);
         self.observe_traffic(Some(now));
         if let Some((to, error)) = failed {

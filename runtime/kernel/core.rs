@@ -27,9 +27,10 @@ use super::down::{Down, Standstill};
 use super::observed::Observed;
 use super::poller::{Poller, Ready};
 use super::shared::SharedCompletion;
+use super::tuning::batching::Batching;
 use super::wake::TaskWake;
 use crate::collective::execute::Collectives;
-use crate::controllers::Disabled;
+use crate::controllers::{Controller, Disabled};
 use crate::engine::{Engine, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::{Path, Rank};
@@ -57,6 +58,8 @@ pub(crate) struct Core {
     poller: Arc<Poller>,
     pub(super) clock: Clock,
     completions: HashMap<OpId, SharedCompletion>,
+    /// How collectives follow each other.
+    batching: Batching,
     /// The operation that is being posted, until it has ended or is to be ended by others.
     posted: Option<SharedCompletion>,
     recent: VecDeque<(OpId, SharedCompletion)>,
@@ -137,6 +140,7 @@ impl Core {
             poller,
             clock,
             completions,
+            batching: Batching::new(disabled.leaves(Controller::Batching)),
             posted: None,
             recent,
             refusals,
@@ -227,6 +231,13 @@ impl Core {
         // There may be no such rank: the engine says so.
         let socket = self.sockets.get_mut(peer.into()).filter(|socket| !socket.is_blocked);
         socket.is_some_and(|socket| socket.batching.gathers(bytes, now, self.waits))
+    }
+
+    /// A collective of `bytes` begins, at `now`; the program left the call of the one before at `before`. Returns whether what it sends
+    /// may wait for what the next ones send.
+    pub(super) fn collective_gathers(&mut self, bytes: u64, before: Duration, now: Duration) -> bool {
+        self.batching.left(before);
+        self.batching.gathers(bytes, now, self.waits)
     }
 
     /// Whether something was sent just before `now`, and nobody has computed since: it cannot be answered yet, least of all by a

@@ -11,6 +11,17 @@ use super::wake::Reason;
 use crate::config::Overlap;
 use crate::engine::OpId;
 
+/// When a part's short messages leave.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaves {
+    /// Before the part is put back.
+    AtOnce,
+    /// With those of the calls that follow: they are copied, so that their steps have ended.
+    Together,
+    /// When somebody waits.
+    Later,
+}
+
 /// What the task has found when it looked.
 #[derive(Default)]
 pub(super) struct Turn {
@@ -55,10 +66,10 @@ impl Kernel {
     /// their turn. Their parts run while the core is not locked, but for those that are over sooner than that is done.
     #[inline]
     pub(super) fn carry_on<'a>(&'a self, core: Locked<'a>) -> Locked<'a> {
-        if core.has_due() { self.run_due(core) } else { core }
+        if core.has_due() { self.run_due(core, Leaves::AtOnce) } else { core }
     }
 
-    fn run_due<'a>(&'a self, mut core: Locked<'a>) -> Locked<'a> {
+    fn run_due<'a>(&'a self, mut core: Locked<'a>, leaves: Leaves) -> Locked<'a> {
         while let Some(mut job) = core.take_due() {
             let is_long;
             if job.is_quick() {
@@ -68,8 +79,11 @@ impl Kernel {
                 is_long = job.run(|| self.clock.now());
                 core = self.lock();
             }
-            core.put_back(job, true);
-            core.flush();
+            core.put_back(job, leaves);
+            match leaves {
+                Leaves::AtOnce => core.flush(),
+                Leaves::Together | Leaves::Later => core.hand_on(),
+            }
             if is_long {
                 break;
             }
@@ -77,11 +91,15 @@ impl Kernel {
         core
     }
 
-    /// A collective has begun. In deferred mode its first steps are posted, so that what comes finds its place, and all
-    /// else waits for a wait.
-    pub(super) fn begin_collective<'a>(&'a self, mut core: Locked<'a>, op: OpId) -> Locked<'a> {
+    /// A collective has begun. What it sends may wait for what others after it send, if it `gathers`: then the task is to be woken
+    /// ([`Reason::Gathered`]). In deferred mode its first steps are posted, so that what comes finds its place, and all else waits for
+    /// a wait.
+    pub(super) fn begin_collective<'a>(&'a self, mut core: Locked<'a>, op: OpId, gathers: bool) -> Locked<'a> {
         // Who begins one goes on to compute, as far as can be known; a wait says otherwise.
         core.is_helped = self.help.is_held();
+        if gathers {
+            return self.run_due(core, Leaves::Together);
+        }
         if self.task_may_move() {
             // All leaves together with what its first steps send.
             if !core.has_due() {
@@ -94,7 +112,7 @@ impl Kernel {
             self.release(core);
             job.run(|| self.clock.now());
             core = self.lock();
-            core.put_back(job, false);
+            core.put_back(job, Leaves::Later);
         }
         core.hand_on();
         core

@@ -107,6 +107,8 @@ pub(crate) struct Calls {
     pub(super) asking: AtomicU8,
     /// Where what is learnt of the links is kept for later jobs: rank 0's.
     pub(super) cache: Option<Cache>,
+    /// When the program left the last call that began one, in nanoseconds.
+    pub(super) left: AtomicU64,
     /// Some calls were deferred, and perhaps still are.
     pub(super) has_deferred: AtomicBool,
     /// The program was told why collectives fail.
@@ -119,6 +121,7 @@ impl Calls {
             job: Arc::new(job),
             asking: AtomicU8::new(asking::IDLE),
             cache,
+            left: AtomicU64::new(0),
             has_deferred: AtomicBool::new(false),
             is_told: AtomicBool::new(false),
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::part::{End, Job, Part, Post};
 use super::{Collectives, Step, Traffic};
+use crate::buffer::copied::Copied;
 use crate::buffer::{ElementType, SendBuffer};
 use crate::engine::{COPY_BYTES_MAX, Engine, OpId, Outcome, Written};
 use crate::error::Error;
@@ -45,6 +46,20 @@ impl Collectives {
             let (to, bytes) = (part.members.rank(to), source.bytes().len() as u64);
             self.traffic.push_back(Traffic::Sent { op, whole: job.op, to, bytes });
             part.end(step, Outcome::Written(Written::whole(source)));
+        }
+    }
+
+    /// The short messages that a part which has run is to send, as long as a link is sure to take each: they are copied and posted, and their
+    /// steps have ended, since the next message may leave with them.
+    pub(crate) fn copy_writes(&mut self, engine: &mut Engine, now: Duration, job: &mut Job) {
+        while let Some((to, key, element, source)) = self.first_write(job) {
+            let bytes = source.bytes();
+            if !engine.takes_at_once(to, bytes.len() as u64) {
+                return;
+            }
+            // What fails here fails again when the part is put back.
+            let Ok(op) = engine.initwrite(now, to, key, element, Box::new(Copied::new(bytes))) else { return };
+            self.has_left(job, op);
         }
     }
 

@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::engine::{Engine, Limits};
 use crate::ids::Tag;
 use crate::kernel::clock::Clock;
+use crate::kernel::hand_over::Leaves;
 use crate::kernel::poller::Poller;
 use crate::kernel::wake::TaskWake;
 use crate::wire::frame::{Header, Kind, MatchKey};
@@ -109,7 +110,7 @@ fn what_meets_the_end_of_its_connection_as_it_is_posted_leaves_on_the_next() {
         SockRef::from(&far).set_linger(Some(Duration::ZERO)).unwrap();
         drop(far);
         match job.take() {
-            Some(job) => core.put_back(job, true),
+            Some(job) => core.put_back(job, Leaves::AtOnce),
             None => {
                 let source = Box::new(vec![PAYLOAD]);
                 let error =

@@ -7,6 +7,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use super::completion::Completion;
+use super::hand_over::Leaves;
 use super::machine;
 use super::poller::{Poller, Ready};
 use crate::buffer::{Element, ReceiveBuffer};
@@ -192,7 +193,7 @@ impl Core {
     }
 
     /// A part may have been long: then it is due again and nothing is posted yet.
-    pub(crate) fn put_back(&mut self, relay: Relay, _: bool) {
+    pub(crate) fn put_back(&mut self, relay: Relay, _: Leaves) {
         match relay.stage {
             Stage::HasRead if machine::once_in(4) => self.due.push_back(relay),
             Stage::HasRead => {

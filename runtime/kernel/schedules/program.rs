@@ -193,8 +193,13 @@ pub(super) fn initrelay(kernel: &Kernel, from: usize, tag: u32, to: usize) -> Ar
     let of = OfCollective::new([Rank(from as u32), Rank(to as u32)].into(), Chosen::Nothing);
     let completion = Arc::new(Completion::of_collective(operation, op, of));
     core.expect(completion.clone());
-    let core = kernel.begin_collective(core, op);
+    // Whether what it writes waits for others is left to chance.
+    let gathers = kernel.task_may_move() && machine::once_in(3);
+    let core = kernel.begin_collective(core, op, gathers);
     kernel.unlock(core);
+    if gathers {
+        kernel.wake.because(Reason::Gathered);
+    }
     completion
 }
 

@@ -53,6 +53,11 @@ impl Batching {
         true
     }
 
+    /// The program has left the call of the last one, at `now`.
+    pub(in crate::kernel) fn left(&mut self, now: Duration) {
+        (self.posted, self.is_timed) = (now, true);
+    }
+
     /// A write that did not wait has been sent just now.
     pub(in crate::kernel) fn was_sent(&mut self, now: impl FnOnce() -> Duration) {
         if self.is_timed {

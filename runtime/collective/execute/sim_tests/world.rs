@@ -154,10 +154,14 @@ impl World {
                     if number != u64::MAX {
                         self.exchange(rank, number);
                     }
-                    if self.chance.below(2) == 0 {
+                    let leaves = self.chance.below(3);
+                    if leaves == 0 {
                         self.send_at_once(rank, &mut job);
                     }
                     let (now, node) = (self.now(), &mut self.nodes[rank]);
+                    if leaves == 1 {
+                        node.collectives.copy_writes(&mut node.engine, now, &mut job);
+                    }
                     node.collectives.put_back(&mut node.engine, now, job);
                     self.settle(rank);
                 }
