@@ -96,7 +96,8 @@
 //! **Small-message batching.** Writes of up to 512 bytes that follow each other without a pause are batched from the
 //! fourth on. Up to 64 leave in one system call: with the next call that is no small write, or by the task, which is
 //! notified. Their bytes are copied when they are posted, so the buffer of each is free at once, and a wait for it sends
-//! nothing. A write that does not follow others leaves within its own call.
+//! nothing. A write that does not follow others leaves within its own call. The same holds for short collectives that
+//! follow each other and wait for nothing: a root's broadcasts and scatters, what other ranks send in gathers and reductions.
 //!
 //! **Pacing.** A connection within a host starts with the system's congestion control. Once it has carried 1 MiB at
 //! more than 10 Gbit/s it changes to `reno`. BBR, the default of many systems, paces: over loopback that costs half of

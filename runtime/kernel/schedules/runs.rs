@@ -361,6 +361,8 @@ fn what_is_broken_is_found() {
         (Fault::ExchangeIsTorn, READERS),
         // Whoever leaves a collective that can go on must say so.
         (Fault::ReasonIsLost(Reason::CollectiveDue), super::relays::RELAYS),
+        // So must whoever leaves what it sends for others to go with.
+        (Fault::ReasonIsLost(Reason::Gathered), super::relays::RELAYS),
     ];
     for (fault, scenario) in faults {
         assert!(is_found(move || run(scenario.setup, fault, scenario.acts)), "{fault:?} is not found");

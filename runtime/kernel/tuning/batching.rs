@@ -5,6 +5,8 @@
 //! after the first few: they leave with the next call that is no small write, when there are enough of them, or by
 //! the kernel's task, whatever comes first. The task's wake-up costs more than a few of them: in a flurry that goes on
 //! it lets them gather for some tens of microseconds.
+//!
+//! Short collectives of which this rank's part waits for nothing, such as a root's broadcasts, follow each other in the same way.
 
 use std::time::Duration;
 
@@ -122,6 +124,23 @@ mod tests {
         assert_eq!(flurry.pause(at(20)), Some(PAUSE));
         assert_eq!(flurry.pause(at(12) + FLURRY), Some(PAUSE));
         assert_eq!(flurry.pause(at(13) + FLURRY), None);
+    }
+
+    /// A call of a collective begins and ends; what counts is the program's time between two.
+    #[test]
+    fn calls_follow_each_other_however_long_they_take() {
+        let (mut batching, mut now) = (Batching::new(true), at(1000));
+        let mut call = |pause: Duration| {
+            batching.left(now);
+            now += pause;
+            let gathers = batching.gathers(8, now, 0);
+            now += at(20);
+            gathers
+        };
+        let gathered: Vec<bool> = [at(100), at(1), at(1), at(1), at(1)].map(&mut call).into();
+        assert_eq!(gathered, [false, false, false, true, true]);
+        assert!(!call(at(3)), "the program has done something else");
+        assert!(!call(at(1)));
     }
 
     /// On a fast link an exchange takes less than the gap.

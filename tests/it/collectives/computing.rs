@@ -59,6 +59,38 @@ fn leads(forced: &str, collective: fn(&Node) -> lathide::Handle<Vec<u64>>) {
     assert!(leads.iter().any(|&lead| lead > half), "others wait for the rank that computes: ahead by {leads:.3?} s");
 }
 
+/// Rank 0 calls short broadcasts in a row, then computes and calls nothing; returns by how much rank 1 had all of them before the
+/// computation was over.
+fn lead_of_many(calls: u64) -> f64 {
+    let ends = job_within(
+        Duration::from_secs(60),
+        2,
+        |_| {},
+        move |node| {
+            node.barrier().unwrap();
+            for number in 0..calls {
+                let value = if node.rank() == 0 { number } else { u64::MAX };
+                assert_eq!(node.broadcast(0, vec![value]).unwrap(), [number]);
+            }
+            let end = if node.rank() == 0 { compute() } else { Instant::now() };
+            node.finalize().unwrap();
+            end
+        },
+    );
+    ends[0].saturating_duration_since(ends[1]).as_secs_f64()
+}
+
+/// Those that follow each other leave together, but do not wait for the next call.
+#[test]
+fn the_last_of_many_short_broadcasts_leaves_while_its_root_computes() {
+    let half = COMPUTING.as_secs_f64() / 2.0;
+    // Up to some they leave one by one, then up to some together.
+    for calls in [1, 3, 4, 5, 40, 63, 64, 65, 66, 67, 68, 69, 150] {
+        let mut leads = (0..TRIES).map(|_| lead_of_many(calls));
+        assert!(leads.any(|lead| lead > half), "{calls} calls: the last waits for the next call");
+    }
+}
+
 fn broadcast(node: &Node) -> lathide::Handle<Vec<u64>> {
     node.initbroadcast(0, vec![7; 100_000]).unwrap()
 }
