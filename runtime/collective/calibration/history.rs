@@ -81,16 +81,23 @@ impl History {
         self.way
     }
 
+    /// Whether the time of an algorithm was observed.
+    pub(crate) fn has_tried(&self) -> bool {
+        !self.tried.is_empty()
+    }
+
     /// Whether an algorithm is on trial.
     pub(crate) fn is_on_trial(&self) -> bool {
         self.on_trial.is_some()
     }
 
     /// Prices are new, and what was observed decides nothing: the one in use stays, unless the price of the one at the place
-    /// `cheapest` is lower by more than prices of short calls vary. Returns whether it changes.
-    pub(crate) fn reprices(&mut self, choice: &Choice, cheapest: usize) -> bool {
+    /// `cheapest` is lower by more than prices of short calls vary, or at all where the prices are the `first` of links that
+    /// were observed. Returns whether it changes.
+    pub(crate) fn reprices(&mut self, choice: &Choice, cheapest: usize, first: bool) -> bool {
         let cheapest = choice.candidates[cheapest];
-        let changes = cheapest.seconds < (1.0 - MARGIN_PRICE) * choice.best().seconds;
+        let margin = if first { 0.0 } else { MARGIN_PRICE };
+        let changes = cheapest.seconds < (1.0 - margin) * choice.best().seconds;
         let taken = if changes { cheapest.algorithm } else { choice.best().algorithm };
         self.way = Some(Way::of(&taken));
         changes
@@ -200,9 +207,11 @@ mod tests {
     /// Prices of short calls vary by some percent from line to line; among ranks that share cores a tree's barrier is a fifth cheaper.
     #[test]
     fn prices_alone_change_what_is_clearly_dearer() {
-        for (cheapest_s, changes) in [(0.9, false), (0.8, true)] {
+        for (cheapest_s, first, changes) in
+            [(0.9, false, false), (0.8, false, true), (0.9, true, true), (1.0, true, false)]
+        {
             let mut history = History::default();
-            assert_eq!(history.reprices(&choice([1.0, cheapest_s, 0.7], 0), 1), changes, "{cheapest_s}");
+            assert_eq!(history.reprices(&choice([1.0, cheapest_s, 0.7], 0), 1, first), changes, "{cheapest_s}");
             let taken = if changes { Algorithm::Global } else { Algorithm::Doubling };
             assert_eq!(history.way(), Some(Way::of(&taken)), "the third is not the cheapest, all told");
         }

@@ -61,6 +61,8 @@ pub(crate) struct Calibration {
     line: Line,
     /// Whether prices are those that others have said, for want of better ones: per message, and per byte.
     has_first: (bool, bool),
+    /// The last exchange was the first to show what a message costs.
+    is_first: bool,
     /// The last exchange showed another line than the adopted one.
     is_drifting: bool,
     histories: BTreeMap<Key, History>,
@@ -100,6 +102,7 @@ impl Calibration {
             pending: None,
             line: Line::default(),
             has_first: (false, false),
+            is_first: false,
             is_drifting: false,
             histories: BTreeMap::new(),
         }
@@ -117,6 +120,7 @@ impl Calibration {
         let is_long = |a_s: Option<f64>| a_s.is_some_and(|a_s| a_s > LONG_DELAY_S);
         let is_settled = self.calls >= SETTLED || is_long(outcome.line.a_s);
         let mut line = if is_settled && self.is_news(outcome.line) { outcome.line } else { Line::default() };
+        self.is_first = self.line.a_s.is_none() && line.a_s.is_some();
         self.line =
             Line { a_s: line.a_s.or(self.line.a_s), b_s_per_byte: line.b_s_per_byte.or(self.line.b_s_per_byte) };
         // What others say of a link stands until its messages have shown more.
@@ -218,6 +222,15 @@ impl Calibration {
         seconds > LONG_CALL_S || (calls >= SETTLED && !is_short)
     }
 
+    /// Whether prices are the first that follow from what messages of this job cost: what was selected before, by prices of others,
+    /// has nothing for it. What was decided by such prices is forgotten.
+    pub(crate) fn has_first_prices(&mut self) -> bool {
+        if self.is_first {
+            self.histories.retain(|_, history| history.has_tried());
+        }
+        self.is_first
+    }
+
     /// What is known of a collective and a size.
     pub(crate) fn history(&mut self, key: Key) -> &mut History {
         self.histories.entry(key).or_default()
@@ -274,6 +287,7 @@ mod tests {
             let (due, begins) = next(&mut calibration, line(1e-3));
             if let Due::Result(outcome) = due {
                 assert_eq!(outcome.ratios, [(KEY, Some(1.5))]);
+                assert_eq!(calibration.has_first_prices(), outcome.line != Line::default(), "call {call}");
                 if outcome.line != Line::default() {
                     adopted.push(call);
                 }

@@ -357,8 +357,14 @@ impl Planner {
             self.reprice(CostModel { queue: queue.or(model.queue), ..model });
         }
         let (mut has_changed, mut is_long) = (has_new_prices, false);
+        let is_first = self.calibration.as_mut().is_some_and(Calibration::has_first_prices);
+        let prices = match has_new_prices {
+            true if is_first => News::First,
+            true => News::Others,
+            false => News::Same,
+        };
         for &(key, _) in ratios {
-            has_changed |= self.decide(key, has_new_prices, losses > 0.0);
+            has_changed |= self.decide(key, prices, losses > 0.0);
             let observed_s = self.used.get(&key).and_then(|used| used.observed_s);
             is_long |= observed_s.is_some_and(|seconds| seconds > LONG_CALL_S);
         }
@@ -382,7 +388,7 @@ impl Planner {
     }
 
     /// Ranks have agreed on the time of a collective. Returns whether its algorithm changes, or is on trial.
-    fn decide(&mut self, key: Key, has_new_prices: bool, has_losses: bool) -> bool {
+    fn decide(&mut self, key: Key, prices: News, has_losses: bool) -> bool {
         // What the program asks for is not decided on.
         let is_free = self.overrides.of(key.0).is_none();
         let ranks_per_core = self.cost_model().ranks_per_core;
@@ -398,7 +404,7 @@ impl Planner {
         let settled = used
             .observed_s
             .filter(|seconds| calibration.is_settled(used.calls, *seconds, used.choice.best().seconds, ranks_per_core));
-        if settled.is_none() && !has_new_prices {
+        if settled.is_none() && prices == News::Same {
             return false;
         }
         let mut choice = self.prices.lock().choose_in(sequence, &used.call);
@@ -407,7 +413,7 @@ impl Planner {
         let history = calibration.history(key);
         let changes = match settled {
             Some(seconds) => history.observes(&choice, (seconds, used.bytes), used.calls, has_losses, tries).is_some(),
-            None => history.reprices(&choice, cheapest),
+            None => history.reprices(&choice, cheapest, prices == News::First),
         };
         let is_on_trial = history.is_on_trial();
         if changes {
@@ -448,6 +454,15 @@ impl Planner {
         };
         (self.used.iter().map(report).collect(), self.changes.clone())
     }
+}
+
+/// What an exchange says of prices.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum News {
+    Same,
+    Others,
+    /// The first that follow from what messages of this job cost.
+    First,
 }
 
 /// Whether its root is the first that is done.
