@@ -397,13 +397,14 @@ impl Core {
         ready.iter().map(|link| self.engine.to_come(link.path.peer)).max().unwrap_or(0)
     }
 
-    /// Tries again to write to `peer`, if the first lane found no room before. Returns how many bytes went.
-    pub(crate) fn write_on(&mut self, peer: Rank) -> usize {
-        match self.sockets.get_mut(peer.into()) {
+    /// Tries again to write on `path`, if it found no room before. Returns how many bytes went.
+    pub(crate) fn write_on(&mut self, path: impl Into<Path>) -> usize {
+        let path = path.into();
+        match self.sockets.get_mut(path) {
             Some(socket) if socket.is_blocked => socket.is_blocked = false,
             _ => return 0,
         }
-        self.write(peer.into())
+        self.write(path)
     }
 
     /// Whether somebody who looks at so many links only is to look at all of them, this time.

@@ -125,7 +125,7 @@ impl Kernel {
         let is_answer = self.help.spin.is_shared() && core.has_just_sent(wait.began);
         polled.follow(&core);
         if !polled.now.is_empty() && !is_answer && !condition.is_met(&mut core) {
-            (core, _) = self.read_from(&polled.now, core, now);
+            (core, _) = self.read_from(&polled, core, now);
         }
         loop {
             core = self.carry_on(core);
@@ -162,7 +162,7 @@ impl Kernel {
 
     /// Looks once whether a message has come from those that are `polled`, or can go on to them.
     fn look(&self, polled: &mut Polled, condition: &dyn Condition) -> Look {
-        let (mut core, count) = self.read_from(&polled.now, self.lock_to_help(), None);
+        let (mut core, count) = self.read_from(polled, self.lock_to_help(), None);
         if count > 0 {
             polled.follow(&core);
         }
@@ -176,9 +176,18 @@ impl Kernel {
         }
     }
 
-    /// Moves what can be moved from and to `peers`; it is `now`, if that is known. Returns how many bytes it was.
-    fn read_from<'a>(&'a self, peers: &[Rank], mut core: Locked<'a>, mut now: Option<Duration>) -> (Locked<'a>, usize) {
+    /// Moves what can be moved from and to those that are `polled`; it is `now`, if that is known. Returns how many bytes it was.
+    fn read_from<'a>(
+        &'a self,
+        polled: &Polled,
+        mut core: Locked<'a>,
+        mut now: Option<Duration>,
+    ) -> (Locked<'a>, usize) {
+        let peers = &polled.now;
         let mut count: usize = peers.iter().map(|&peer| core.read_at(peer, now.take()) + core.write_on(peer)).sum();
+        if polled.has_long {
+            count += peers.iter().map(|&peer| core.move_lanes(peer)).sum::<usize>();
+        }
         if core.is_time_for_others(peers.len()) {
             count += self.drive_others(&mut core);
         }
@@ -309,13 +318,17 @@ struct Polled {
     collective: Option<OpId>,
     /// Those to look at now.
     now: Peers,
+    /// Messages that are waited for may come by lanes beside the first.
+    has_long: bool,
 }
 
 impl Polled {
     /// By who waits for `condition`.
     fn by(condition: &dyn Condition) -> Self {
         let few = few_peers(condition);
-        Polled { few, collective: short_collective(condition), now: few }
+        let mut completions = condition.completions().take(LOOKED_AT_MAX);
+        let has_long = completions.any(|completion| completion.operation().bytes >= LONG_BYTES as u64);
+        Polled { few, collective: short_collective(condition), now: few, has_long }
     }
 
     /// Something may have come.

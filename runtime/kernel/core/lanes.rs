@@ -103,6 +103,18 @@ impl Core {
             .sum()
     }
 
+    /// Reads what is there from `peer` on the lanes beside the first, and tries again to write to those that found no room before. Returns
+    /// how many bytes came and went.
+    pub(crate) fn move_lanes(&mut self, peer: Rank) -> usize {
+        let mut count = 0;
+        for path in (1..=self.engine.lanes(peer)).map(|lane| Path { peer, lane }) {
+            if self.sockets.get(path).is_some_and(|socket| !socket.is_waiting) {
+                count += self.read(path) + self.write_on(path);
+            }
+        }
+        count
+    }
+
     /// What has come on `path` may open messages that other lanes wait for, or ask for lanes; and what comes on it may have to
     /// wait itself.
     pub(super) fn tend_lanes(&mut self, path: Path) {
