@@ -38,6 +38,11 @@ impl Batch {
         self.fragments * self.fragment_bytes
     }
 
+    /// The most that there can be.
+    pub(super) fn longest(&self) -> usize {
+        self.most * self.fragment_bytes
+    }
+
     /// The socket took all of `bytes` in one call.
     pub(super) fn was_taken(&mut self, bytes: usize) {
         if bytes >= self.most * self.fragment_bytes {

@@ -400,15 +400,20 @@ impl Outgoing {
     }
 
     fn data_frame(&mut self, index: usize, undo: Undo, scratch: &mut Vec<u8>) -> Frame {
-        let (batch_bytes, fragment_bytes, has_lanes) = (self.batch.bytes(), self.fragment_bytes, self.has_lanes());
+        let (batch_bytes, fragment_bytes) = (self.batch.bytes(), self.fragment_bytes);
+        let message = self.message(index);
+        let (total, begins) = (message.message_header.total as usize, message.sent == 0);
+        // Of what other lanes go on with, this one brings the beginning only.
+        let most = match self.has_lanes() && total > batch_bytes {
+            true if begins && self.may_go_whole(total) => total,
+            true => fragment_bytes,
+            false => batch_bytes,
+        };
         let message = self.message_mut(index);
         let (message_id, message_header, from) = (message.message_id, message.message_header, message.sent as usize);
         let Stage::Ready { opened, charged } = message.stage else {
             unreachable!("data of a message that is not ready")
         };
-        let total = message_header.total as usize;
-        // Of what other lanes go on with, this one brings the beginning only.
-        let most = if has_lanes && total > batch_bytes { fragment_bytes } else { batch_bytes };
         let to = (from + most).min(total);
         message.sent = to as u64;
         message.stage = Stage::Ready { opened: true, charged: false };

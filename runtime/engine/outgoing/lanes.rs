@@ -18,6 +18,10 @@ pub(crate) const LANES_MAX: u8 = 8;
 /// So many fragments are a segment: where there is one lane, which others may come to help, and where there are several. What
 /// one has taken no other can.
 const SEGMENT_FRAGMENTS: (usize, usize) = (256, 64);
+/// A message on two lanes is two to send and two to read. One that is not longer goes on the first alone, if no long one is under way.
+const WHOLE_BYTES_MAX: usize = 32 << 10;
+/// As long as no more is under way there: what is short waits behind it.
+const AHEAD_BYTES_MAX: u64 = 64 << 10;
 /// Messages of different keys that take turns on a lane.
 const SEGMENTS_MAX: usize = 8;
 /// Fragments that a lane sends of a segment before the next has its turn.
@@ -27,6 +31,16 @@ impl Outgoing {
     /// Whether long messages go by other lanes: one of them has a connection.
     pub(in crate::engine) fn has_lanes(&self) -> bool {
         self.lanes.iter().any(|lane| !lane.is_down)
+    }
+
+    /// Whether a message of so many bytes, which is to go now, goes whole on the first lane though there are others: it is not long, and what
+    /// is short waits behind little.
+    pub(in crate::engine) fn may_go_whole(&self, bytes: usize) -> bool {
+        let is_idle = |lane: &Lane| lane.segments.is_empty() && lane.partial.is_none();
+        let fits = bytes <= WHOLE_BYTES_MAX.min(self.batch.longest());
+        fits && !self.has_bulk()
+            && self.lanes.iter().all(is_idle)
+            && self.retention.kept() + bytes as u64 <= AHEAD_BYTES_MAX
     }
 
     /// There are to be at least `count` lanes beside the first; new ones have no connection yet.
