@@ -73,7 +73,7 @@ pub(super) const CASES: &[Case] = &[
         ],
     },
     Case {
-        name: "batching",
+        name: "batching/writes",
         what: "8 B writes, posted all at once",
         controller: Controller::Batching,
         place: Place::Loopback,
@@ -81,6 +81,17 @@ pub(super) const CASES: &[Case] = &[
         figures: &[
             Figure { what: "time per message", unit: "us", scale: 1e6, is_less_better: true },
             Figure { what: "processor time per message, both ranks", unit: "us", scale: 1e6, is_less_better: true },
+        ],
+    },
+    Case {
+        name: "batching/broadcasts",
+        what: "8 B broadcasts of one root, one after the other",
+        controller: Controller::Batching,
+        place: Place::Loopback,
+        measure: many_broadcasts,
+        figures: &[
+            Figure { what: "time per broadcast", unit: "us", scale: 1e6, is_less_better: true },
+            Figure { what: "processor time per broadcast, both ranks", unit: "us", scale: 1e6, is_less_better: true },
         ],
     },
     Case {
@@ -154,6 +165,24 @@ fn many_writes(node: &Node, effort: &Effort) -> Vec<f64> {
     let writes: Vec<_> =
         buffers.into_iter().map(|buffer| node.initwrite(peer, DATA, buffer).expect("two ranks")).collect();
     wait_all(writes).expect("the other rank reads");
+    let others_s = read(node, DONE, vec![0f64])[0];
+    let took_s = began.elapsed().as_secs_f64();
+    vec![took_s / count as f64, (processor_s() - began_s + others_s) / count as f64]
+}
+
+/// Rank 0 broadcasts a short message again and again; until all are there.
+fn many_broadcasts(node: &Node, effort: &Effort) -> Vec<f64> {
+    let (is_root, count) = (node.rank() == 0, effort.writes);
+    node.barrier().expect("two ranks");
+    let (began_s, began) = (processor_s(), Instant::now());
+    let mut message = vec![u64::from(is_root); 1];
+    for _ in 0..count {
+        message = node.broadcast(0, message).expect("two ranks");
+    }
+    if !is_root {
+        write(node, DONE, vec![processor_s() - began_s]);
+        return Vec::new();
+    }
     let others_s = read(node, DONE, vec![0f64])[0];
     let took_s = began.elapsed().as_secs_f64();
     vec![took_s / count as f64, (processor_s() - began_s + others_s) / count as f64]

@@ -163,7 +163,7 @@
 //! buffer behind them. `engine/outgoing/lanes` decides what a lane takes, `engine/outgoing/carrying` sends it, `engine/lane` receives
 //! it, `engine/incoming/parts` puts it in its place; `kernel/core/lanes` decides when a link has which. A `Path` (`ids`) names a
 //! lane of a link: sockets, cuts, positions and rejoining are each a lane's. A wait that is met at once, again and again, polls its own
-//! links' first lanes only; so each sixteenth look is at all sockets.
+//! links only, and of these the first lane if what it waits for is shorter than 4 KiB; so each sixteenth look is at all sockets.
 //!
 //! What has come is acknowledged by whoever drives. For what remains, the task has a timer of 10 ms, which runs only as
 //! long as something is to be told. In deferred mode it says nothing outside of waits.

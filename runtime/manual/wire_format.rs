@@ -124,8 +124,8 @@
 //! # Lanes
 //!
 //! A link has lane 0 from its beginning, and up to `LATHIDE_LANES` others, each a connection of its own. Lane 0 carries every message
-//! header, all messages of one frame, and all control frames. Of a longer message it brings the first fragment; lanes 1 and
-//! up bring the rest, in *segments* of up to 1 MiB (256 KiB if there are several such lanes). A lane brings a segment's bytes in order, in frames
+//! header, all messages of one frame, and all control frames. A message of up to 32 KiB is one frame if no long one is under way and no more than 64
+//! KiB are then under way on lane 0 (unacknowledged). Of a longer message lane 0 brings the first fragment; lanes 1 and up bring the rest, in *segments* of up to 1 MiB (256 KiB if there are several such lanes). A lane brings a segment's bytes in order, in frames
 //! of up to 64 KiB, and may put it aside for that of another message and announce it again. Segments of one message do not overlap, and
 //! come in no order. A segment that comes before its message has been opened on lane 0 waits, with all behind it on its lane, which is not read
 //! meanwhile: lane 0 waits for no other, so it always comes. On lanes 1 and up there are only segments, data frames without flags,
