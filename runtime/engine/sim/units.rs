@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::buffer::{Element, SendBuffer};
 use crate::engine::{Engine, Limits, OpId, Outcome, Sent};
-use crate::ids::{Rank, Tag};
+use crate::ids::{Path, Rank, Tag};
 use crate::operation::OperationKind;
 use crate::wire::frame::{HEADER_BYTES, MESSAGE_HEADER_BYTES, MatchKey};
 
@@ -185,6 +185,28 @@ fn a_short_write_leaves_as_it_is_posted_unless_something_is_before_it() {
     }
     pair.engines[0].goodbye(None);
     assert!(!at_once(&mut pair, 1, 8), "it has said goodbye");
+}
+
+/// A message in two lanes is two to send and to read; on the first alone it is one, but what is short waits behind it.
+#[test]
+fn beside_other_lanes_a_message_goes_whole_on_the_first_if_little_is_ahead_there() {
+    const HEADS: usize = HEADER_BYTES + MESSAGE_HEADER_BYTES;
+    let first_lane = |sizes: &[usize]| -> Vec<usize> {
+        let mut pair = Pair::new(1 << 20, 16, MIB);
+        pair.engines[0].open_lanes(Rank(1), 1);
+        pair.engines[0].resume(Path { peer: Rank(1), lane: 1 }, 0).expect("nothing has been sent on it");
+        let went = |&bytes: &usize| {
+            let before = pair.wires[0].len();
+            pair.write(0, 1, vec![0u8; bytes]);
+            pair.send(0);
+            pair.wires[0].len() - before - HEADS
+        };
+        sizes.iter().map(went).collect()
+    };
+    let (beginning, some, most) = (FRAGMENT, 20 << 10, 32 << 10);
+    assert_eq!(first_lane(&[most]), [most]);
+    assert_eq!(first_lane(&[most + 1, 8, some]), [beginning, 8, beginning], "a long one is under way");
+    assert_eq!(first_lane(&[some; 4]), [some, some, some, beginning], "nothing is acknowledged");
 }
 
 #[test]
