@@ -222,9 +222,9 @@ impl Calibration {
         seconds > LONG_CALL_S || (calls >= SETTLED && !is_short)
     }
 
-    /// Whether prices are the first that follow from what messages of this job cost: what was selected before, by prices of others,
-    /// has nothing for it. What was decided by such prices is forgotten.
-    pub(crate) fn has_first_prices(&mut self) -> bool {
+    /// Whether prices are the first that follow from what messages of this job cost. Then what was decided by prices alone is forgotten: those
+    /// before were guesses.
+    pub(crate) fn takes_first_prices(&mut self) -> bool {
         if self.is_first {
             self.histories.retain(|_, history| history.has_tried());
         }
@@ -287,7 +287,7 @@ mod tests {
             let (due, begins) = next(&mut calibration, line(1e-3));
             if let Due::Result(outcome) = due {
                 assert_eq!(outcome.ratios, [(KEY, Some(1.5))]);
-                assert_eq!(calibration.has_first_prices(), outcome.line != Line::default(), "call {call}");
+                assert_eq!(calibration.takes_first_prices(), outcome.line != Line::default(), "call {call}");
                 if outcome.line != Line::default() {
                     adopted.push(call);
                 }

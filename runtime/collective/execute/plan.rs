@@ -357,7 +357,7 @@ impl Planner {
             self.reprice(CostModel { queue: queue.or(model.queue), ..model });
         }
         let (mut has_changed, mut is_long) = (has_new_prices, false);
-        let is_first = self.calibration.as_mut().is_some_and(Calibration::has_first_prices);
+        let is_first = self.calibration.as_mut().is_some_and(Calibration::takes_first_prices);
         let prices = match has_new_prices {
             true if is_first => News::First,
             true => News::Others,
