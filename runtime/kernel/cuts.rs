@@ -8,6 +8,7 @@ use super::Kernel;
 use super::core::Core;
 use super::down::{Gone, Resumed};
 use super::task::Task;
+use crate::engine::ACKNOWLEDGEMENT_DELAY;
 use crate::ids::{Path, Rank};
 use crate::join::control::Report;
 use crate::join::handshake::{Connection, Guest};
@@ -124,8 +125,15 @@ impl Task {
 }
 
 impl Kernel {
-    /// Has peers told of what has come from them, if anything may be sent now. Returns when that is to be done again.
+    /// Has peers told of what has come from them, if anything may be sent now. Returns when that is to be done again. A program that
+    /// goes from wait to wait does so itself: if it had to sleep until this thread has left the core, it might wake up on the core of the
+    /// rank that it waits for.
     pub(super) fn acknowledge(&self) -> Option<std::time::Duration> {
+        let is_there = self.help.is_held() || self.ownership.waits_follow();
+        if is_there && !self.help.is_asleep() && !self.help.leaves_telling() {
+            return Some(ACKNOWLEDGEMENT_DELAY);
+        }
+        self.help.takes_telling();
         let mut core = self.lock();
         let next = if self.task_may_move() || self.help.is_held() {
             core.tell()

@@ -115,11 +115,11 @@ impl Kernel {
         let mut has_begun = false;
         let mut core = self.lock_to_help();
         core.waits += 1;
-        if self.task_may_move() {
-            core.flush();
-        } else {
-            // In deferred mode the task tells nobody what has come.
+        // In deferred mode the task tells nobody what has come.
+        if self.help.takes_telling() || !self.task_may_move() {
             core.acknowledge();
+        } else {
+            core.flush();
         }
         // What is here already ends the wait before anything is prepared for a long one.
         let is_answer = self.help.spin.is_shared() && core.has_just_sent(wait.began);
@@ -183,6 +183,9 @@ impl Kernel {
         mut core: Locked<'a>,
         mut now: Option<Duration>,
     ) -> (Locked<'a>, usize) {
+        if self.help.takes_telling() {
+            core.acknowledge();
+        }
         let peers = &polled.now;
         let mut count: usize = peers.iter().map(|&peer| core.read_at(peer, now.take()) + core.write_on(peer)).sum();
         if polled.has_long {

@@ -25,6 +25,8 @@ pub(crate) struct Help {
     pub(super) awaiting: AtomicUsize,
     /// The task has stopped early for a waiter, and links may still be ready.
     pub(super) gave_way: AtomicBool,
+    /// Whoever helps is to tell peers what has come from them.
+    is_to_tell: AtomicBool,
 }
 
 /// What a thread waits for.
@@ -59,6 +61,7 @@ impl Help {
             spin,
             awaiting: AtomicUsize::new(0),
             gave_way: AtomicBool::new(false),
+            is_to_tell: AtomicBool::new(false),
         }
     }
 
@@ -75,6 +78,16 @@ impl Help {
     /// Whether the one that owns progress sleeps, so that a nudge is for it.
     pub(crate) fn is_asleep(&self) -> bool {
         self.nudge.is_asleep.load(Ordering::SeqCst)
+    }
+
+    /// Leaves it to whoever helps to tell peers what has come from them. Returns whether it was left before, and nobody has.
+    pub(super) fn leaves_telling(&self) -> bool {
+        self.is_to_tell.swap(true, Ordering::Relaxed)
+    }
+
+    /// The one that helps tells them, if that was left to it.
+    pub(super) fn takes_telling(&self) -> bool {
+        self.is_to_tell.load(Ordering::Relaxed) && self.is_to_tell.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn try_take(&self) -> bool {

@@ -1,10 +1,11 @@
-//! Who takes a buffer back looks first whether the peer has acknowledged it.
+//! What peers are told of, and who tells them: who takes a buffer back looks first whether the peer has acknowledged it.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::buffer::Element;
 use crate::config::{Config, Key, Overlap};
-use crate::engine::Outcome;
+use crate::engine::{ACKNOWLEDGEMENT_DELAY, Outcome};
 use crate::ids::{Rank, Tag};
 use crate::kernel::Kernel;
 use crate::wire::frame::MatchKey;
@@ -45,4 +46,24 @@ fn a_look_finds_what_the_peer_has_acknowledged() {
     let end = std::thread::spawn(move || reader.finish(None));
     kernel.finish(None).unwrap();
     end.join().unwrap().unwrap();
+}
+
+/// Who polls has the lock all the time: the task that wanted it would put it to sleep.
+#[test]
+fn whoever_polls_is_left_to_tell_peers_and_else_the_task_does() {
+    let kernel = Kernel::start(Config::new(0, 1, None)).unwrap();
+    let locked = kernel.lock();
+    kernel.help.is_held.store(true, Ordering::SeqCst);
+    assert_eq!(kernel.acknowledge(), Some(ACKNOWLEDGEMENT_DELAY), "without the lock");
+    drop(locked);
+    assert!(kernel.help.takes_telling() && !kernel.help.takes_telling(), "once");
+    assert!(kernel.acknowledge().is_some());
+    assert_eq!(kernel.acknowledge(), None, "nobody has, so the task does, and there is nothing to tell");
+    assert!(!kernel.help.takes_telling());
+    kernel.help.nudge.is_asleep.store(true, Ordering::SeqCst);
+    assert_eq!(kernel.acknowledge(), None, "who sleeps would be late");
+    kernel.help.nudge.is_asleep.store(false, Ordering::SeqCst);
+    kernel.help.is_held.store(false, Ordering::SeqCst);
+    assert_eq!(kernel.acknowledge(), None, "nobody helps");
+    kernel.finish(None).unwrap();
 }

@@ -161,6 +161,11 @@ impl Ownership {
         }
     }
 
+    /// Whether the program goes from wait to wait, as far as can be known: whoever waits next moves what is to be moved.
+    pub(crate) fn waits_follow(&self) -> bool {
+        self.state.lock().watcher == Owner::TaskSoon
+    }
+
     /// The task's tick. Returns when the next is due, if the task goes on ticking. `is_held`: somebody helps.
     pub(crate) fn tick(&self, poller: &Poller, is_held: impl FnOnce() -> bool) -> Option<Duration> {
         let mut state = self.state.lock();

@@ -12,6 +12,10 @@ const LIMIT_US: u32 = 100;
 /// The same where ranks share cores: in a call of eight ranks on two cores each waits its turn for longer, and polling costs little,
 /// since every look gives the core away.
 const SHARED_LIMIT_US: u32 = 400;
+/// Where messages have come soon again and again, one that does not is probably held up by an interruption of its sender, which has a
+/// core of its own: a waiter that slept would wake up late, and perhaps on the sender's core. So each poll that pays earns the next
+/// ones a microsecond, up to this limit; one in vain loses all.
+const EARNED_LIMIT_US: u32 = 1000;
 /// A poll this much too short is not worth its calls.
 const LEAST_US: u32 = 8;
 /// After polls in vain, one wait of so many tries again.
@@ -24,8 +28,8 @@ const REST: Duration = Duration::from_micros(2);
 /// One interruption says little: a host that runs other machines interrupts, too. Of a second one within so many waits somebody is the
 /// cause who computes on the core.
 const WARY_WAITS: u32 = 16;
-/// Waits that sleep at once after that.
-const INTERRUPTED_WAITS: u32 = 64;
+/// Waits that sleep at once after that, and twice as many each time that it is found again soon, up to the second number.
+const INTERRUPTED_WAITS: (u32, u32) = (4, 64);
 /// Where ranks share cores, a look is followed by a turn of all others on the core. If they wait too, that takes some
 /// microseconds for each; this long, somebody computes.
 const SHARED_INTERRUPTED: Duration = Duration::from_micros(400);
@@ -57,16 +61,22 @@ pub(crate) struct Spin {
 struct Habit {
     budget_us: AtomicU32,
     limit_us: u32,
+    /// What it may earn beyond the limit.
+    earned_limit_us: u32,
     /// Waits to go before polling is tried again.
     pause: AtomicU32,
     /// Waits to go before an interruption is the first again.
     wary: AtomicU32,
+    /// How long the last pause for interruptions was; 0 after none have come for a while.
+    interrupted: AtomicU32,
 }
 
 impl Spin {
     pub(crate) fn new(polling: Polling) -> Self {
         let limit_us = if polling == Polling::Shared { SHARED_LIMIT_US } else { LIMIT_US };
-        Spin { polling, beginning: Habit::new(limit_us), long: Habit::new(limit_us), more: Habit::new(limit_us) }
+        let earned_limit_us = if polling == Polling::Own { EARNED_LIMIT_US } else { limit_us };
+        let beginning = Habit { earned_limit_us, ..Habit::new(limit_us) };
+        Spin { polling, beginning, long: Habit::new(limit_us), more: Habit::new(limit_us) }
     }
 
     /// Whether the peer that is waited for may need this core.
@@ -145,7 +155,9 @@ impl Spin {
 
 impl Habit {
     fn new(limit_us: u32) -> Self {
-        Habit { budget_us: AtomicU32::new(limit_us), limit_us, pause: AtomicU32::new(0), wary: AtomicU32::new(0) }
+        let zero = || AtomicU32::new(0);
+        let budget_us = AtomicU32::new(limit_us);
+        Habit { budget_us, limit_us, earned_limit_us: limit_us, pause: zero(), wary: zero(), interrupted: zero() }
     }
 
     fn budget(&self) -> Option<Duration> {
@@ -157,6 +169,9 @@ impl Habit {
         let wary = self.wary.load(Ordering::Relaxed);
         if wary > 0 {
             self.wary.store(wary - 1, Ordering::Relaxed);
+            if wary == 1 {
+                self.interrupted.store(0, Ordering::Relaxed);
+            }
         }
         Some(Duration::from_micros(self.budget_us.load(Ordering::Relaxed).into()))
     }
@@ -165,17 +180,24 @@ impl Habit {
     fn is_interrupted(&self) -> bool {
         let was_wary = self.wary.swap(WARY_WAITS, Ordering::Relaxed) > 0;
         if was_wary {
-            self.pause.store(INTERRUPTED_WAITS, Ordering::Relaxed);
+            let (least, most) = INTERRUPTED_WAITS;
+            let pause = (2 * self.interrupted.load(Ordering::Relaxed)).clamp(least, most);
+            self.interrupted.store(pause, Ordering::Relaxed);
+            self.pause.store(pause, Ordering::Relaxed);
         }
         was_wary
     }
 
     fn pays(&self) {
-        self.budget_us.store(self.limit_us, Ordering::Relaxed);
+        let budget = self.budget_us.load(Ordering::Relaxed);
+        if budget < self.earned_limit_us {
+            let earned = (budget + 1).clamp(self.limit_us, self.earned_limit_us);
+            self.budget_us.store(earned, Ordering::Relaxed);
+        }
     }
 
     fn is_in_vain(&self) {
-        let budget = self.budget_us.load(Ordering::Relaxed) / 2;
+        let budget = self.budget_us.load(Ordering::Relaxed).min(self.limit_us) / 2;
         if budget < LEAST_US {
             self.pause.store(RETRY_WAITS, Ordering::Relaxed);
         }
@@ -203,11 +225,22 @@ mod tests {
             polled |= spin.poll(false, false, || Look::Met);
         }
         assert!(polled, "it is tried again");
-        assert_eq!(
-            spin.beginning.budget(),
-            Some(Duration::from_micros(LIMIT_US.into())),
-            "success restores the budget"
-        );
+        let budget = spin.beginning.budget().expect("success restores the budget");
+        assert!(budget >= Duration::from_micros(LIMIT_US.into()), "{budget:?}");
+    }
+
+    #[test]
+    fn polls_that_pay_earn_longer_ones_and_one_in_vain_loses_that() {
+        let microseconds = |habit: &Habit| habit.budget().map(|budget| budget.as_micros() as u32);
+        for (polling, most) in [(Polling::Own, EARNED_LIMIT_US), (Polling::Shared, SHARED_LIMIT_US)] {
+            let spin = Spin::new(polling);
+            (0..2 * EARNED_LIMIT_US).for_each(|_| assert!(spin.poll(false, false, || Look::Met)));
+            assert_eq!(microseconds(&spin.beginning), Some(most));
+            spin.beginning.is_in_vain();
+            assert_eq!(microseconds(&spin.beginning), Some(spin.beginning.limit_us / 2));
+            assert!(spin.poll(false, false, || Look::Met));
+            assert_eq!(microseconds(&spin.beginning), Some(spin.beginning.limit_us));
+        }
     }
 
     #[test]
@@ -251,10 +284,19 @@ mod tests {
         }
         assert!(!habit.is_interrupted());
         (1..WARY_WAITS).for_each(|_| assert!(habit.budget().is_some()));
-        assert!(habit.is_interrupted(), "two");
-        (0..INTERRUPTED_WAITS).for_each(|_| assert_eq!(habit.budget(), None));
-        assert!(habit.budget().is_some());
-        assert!(habit.is_interrupted(), "still so");
+        let (least, most) = INTERRUPTED_WAITS;
+        for pause in [least, 2 * least, 4 * least] {
+            assert!(habit.is_interrupted(), "two, or still so");
+            (0..pause).for_each(|_| assert_eq!(habit.budget(), None));
+            assert!(habit.budget().is_some());
+        }
+        for _ in 0..10 {
+            assert!(habit.is_interrupted() && habit.pause.swap(0, Ordering::Relaxed) <= most);
+        }
+        assert_eq!(habit.interrupted.load(Ordering::Relaxed), most);
+        (0..WARY_WAITS).for_each(|_| assert!(habit.budget().is_some()));
+        assert!(!habit.is_interrupted() && habit.is_interrupted(), "two again");
+        assert_eq!(habit.pause.load(Ordering::Relaxed), least, "what was long ago is forgotten");
     }
 
     /// Which of two ranks poll, each started by a thread that may run on these processors only.
