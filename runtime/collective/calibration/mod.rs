@@ -184,6 +184,24 @@ impl Calibration {
         self.pending.is_none() && self.calls >= self.begins_at
     }
 
+    /// A call is about to be counted whose algorithm is on trial, if it still is: that ends with an exchange, which is to come soon. What
+    /// was called since the trial began may have made exchanges rare.
+    pub(crate) fn hastens(&mut self, key: Key) {
+        if !self.is_on_trial(key) {
+            return;
+        }
+        let soon = self.calls + SOON_OF_SHORT.max(self.least_interval());
+        self.begins_at = self.begins_at.min(soon);
+        if let Some(pending) = &mut self.pending {
+            pending.adopts_at = pending.adopts_at.min(soon);
+        }
+    }
+
+    /// As many calls as ranks are apart still show what was before.
+    fn least_interval(&self) -> u64 {
+        if self.lag > 1 { 2 * self.lag } else { 0 }
+    }
+
     /// The next exchange goes with a call in which one rank is ahead of another by up to so many calls.
     pub(crate) fn lags(&mut self, calls: u64) {
         self.lag = calls;
@@ -210,8 +228,7 @@ impl Calibration {
             () if has_changed => SOON_OF_SHORT,
             () => (2 * self.interval).min(INTERVAL_MAX),
         };
-        // As many calls as ranks are apart still show what was before.
-        self.interval = self.interval.max(if self.lag > 1 { 2 * self.lag } else { 0 });
+        self.interval = self.interval.max(self.least_interval());
         self.begins_at = self.calls + self.interval;
     }
 
@@ -249,6 +266,11 @@ impl Calibration {
     /// The way that was decided on, if one was.
     pub(crate) fn decision(&self, key: Key) -> Option<Way> {
         self.histories.get(&key)?.way()
+    }
+
+    /// Whether an algorithm is on trial for a collective and a size.
+    pub(crate) fn is_on_trial(&self, key: Key) -> bool {
+        self.histories.get(&key).is_some_and(History::is_on_trial)
     }
 
     /// The number of collectives planned so far.

@@ -40,6 +40,8 @@ pub(crate) struct Plan {
     /// Where the time of each call goes.
     pub(crate) timed: Timed,
     apart: Apart,
+    /// It was made to try the algorithm.
+    is_trial: bool,
 }
 
 /// How far ranks are apart in calls with a root: who sends runs ahead.
@@ -138,6 +140,9 @@ impl Planner {
     fn exchanges(&mut self, call: &Call, plan: &Plan) -> bool {
         let may_exchange = self.may_exchange(call, plan.apart);
         let Some(calibration) = &mut self.calibration else { return false };
+        if plan.is_trial {
+            calibration.hastens(key(call));
+        }
         let exchanges = calibration.counts() && may_exchange;
         if exchanges {
             calibration.lags(plan.apart.calls);
@@ -222,7 +227,8 @@ impl Planner {
         let is_told = !matches!(call.collective, Collective::Gather | Collective::Reduce) || call.root == self.rank;
         let timing = if is_told { used.timing.clone() } else { Arc::default() };
         let timed = Timed { timing, predicted_s };
-        let plan = Arc::new(Plan { algorithm, choice, schedule: schedule.into(), timed, apart });
+        let is_trial = self.calibration.as_ref().is_some_and(|calibration| calibration.is_on_trial(key));
+        let plan = Arc::new(Plan { algorithm, choice, schedule: schedule.into(), timed, apart, is_trial });
         if self.plans.len() == PLANS_MAX {
             self.plans.clear();
         }

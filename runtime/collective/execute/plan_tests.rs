@@ -13,7 +13,7 @@ type Truth<'a> = &'a dyn Fn(&Call, Algorithm) -> (f64, u64);
 /// What came of a run.
 struct Run {
     total_s: f64,
-    last: Algorithm,
+    algorithms: Vec<Algorithm>,
     changes: Vec<ChangeReport>,
     model: CostModel,
 }
@@ -26,13 +26,16 @@ fn run(call: &Call, calls: u32, line: Line, truth: Truth<'_>) -> Run {
 /// The same, with a barrier after each `every` calls, whose time does not count.
 fn run_among(call: &Call, calls: u32, every: Option<u32>, line: Line, truth: Truth<'_>) -> Run {
     let barrier = Call::new(Collective::Barrier, call.ranks, 0, 1);
-    let planner = |rank| Planner::new(Rank(rank), CostModel::lan(), Overrides::none(), true);
-    let mut planners: Vec<Planner> = (0..call.ranks).map(planner).collect();
-    let (mut total_s, mut losses, mut last) = (0.0, 0, None);
     let among = |at: u32| every.is_some_and(|every| at.is_multiple_of(every)).then_some(&barrier);
-    for (at, call) in
-        (0..calls).flat_map(|at| [Some(call), among(at)].into_iter().flatten().map(move |call| (at, call)))
-    {
+    run_all((0..calls).flat_map(|at| [Some(call), among(at)].into_iter().flatten()), call.ranks, line, truth)
+}
+
+/// All `ranks` call these; the time of barriers does not count.
+fn run_all<'a>(calls: impl Iterator<Item = &'a Call>, ranks: u32, line: Line, truth: Truth<'_>) -> Run {
+    let planner = |rank| Planner::new(Rank(rank), CostModel::lan(), Overrides::none(), true);
+    let mut planners: Vec<Planner> = (0..ranks).map(planner).collect();
+    let (mut total_s, mut losses, mut algorithms) = (0.0, 0, Vec::new());
+    for (at, call) in calls.enumerate() {
         let planned: Vec<(Arc<Plan>, bool)> = planners
             .iter_mut()
             .map(|planner| match planner.next(call) {
@@ -45,7 +48,8 @@ fn run_among(call: &Call, calls: u32, every: Option<u32>, line: Line, truth: Tru
         let is_barrier = call.collective == Collective::Barrier;
         let (seconds, lost) = if is_barrier { (planned[0].0.timed.predicted_s, 0) } else { truth(call, algorithm) };
         if !is_barrier {
-            (total_s, losses, last) = (total_s + seconds, losses + lost, Some(algorithm));
+            (total_s, losses) = (total_s + seconds, losses + lost);
+            algorithms.push(algorithm);
         }
         planned.iter().for_each(|(plan, _)| plan.timed.took(Duration::from_secs_f64(seconds)));
         if planned[0].1 {
@@ -62,7 +66,13 @@ fn run_among(call: &Call, calls: u32, every: Option<u32>, line: Line, truth: Tru
         }
     }
     let (_, changes) = planners[0].report();
-    Run { total_s, last: last.expect("a call"), changes, model: planners[0].cost_model() }
+    Run { total_s, algorithms, changes, model: planners[0].cost_model() }
+}
+
+impl Run {
+    fn last(&self) -> Algorithm {
+        *self.algorithms.last().expect("a call")
+    }
 }
 
 fn measured(a_s: f64, b_s_per_byte: f64) -> Line {
@@ -134,11 +144,36 @@ fn a_wrong_prediction_is_found_out_by_trials() {
         _ => (1.5 * chosen.seconds, 0),
     };
     let found = run(&call, 4000, line, &truth);
-    assert_eq!(found.last.name(), right, "{:?}", found.changes);
+    assert_eq!(found.last().name(), right, "{:?}", found.changes);
     let relative = found.total_s / best(&call, 4000, &truth);
     assert!(relative < 1.1, "{relative} of the best: {:?}", found.changes);
     let to = found.changes.iter().find(|change| change.to.starts_with(right)).expect("a change");
     assert!(to.observed_s.is_some_and(|seconds| (seconds / (0.6 * chosen.seconds) - 1.0).abs() < 0.01), "{to}");
+}
+
+/// Calls come in blocks of one kind, as in phases of a program. A trial that begins at the end of one ends soon in the next.
+#[test]
+fn a_trial_lasts_some_calls_of_its_own_however_many_others_are_between() {
+    let (a_s, b) = (60e-6, 8e-9);
+    let call = Call::new(Collective::Allreduce, 8, 32_768, 8);
+    let barrier = Call::new(Collective::Barrier, 8, 0, 1);
+    let best = Prices::new(CostModel::lan().with_link(a_s, b)).choose(&call).best();
+    // Not so much worse that a trial is given up at once.
+    let truth = |_: &Call, algorithm: Algorithm| match Way::of(&algorithm) == Way::of(&best.algorithm) {
+        true => (best.seconds, 0),
+        false => (1.2 * best.seconds, 0),
+    };
+    let mut trials = 0;
+    for length in (20..300).step_by(7) {
+        let block = |_| std::iter::repeat_n(&call, length).chain(std::iter::repeat_n(&barrier, 1000));
+        let run = run_all((0..20).flat_map(block), 8, measured(a_s, b), &truth);
+        let in_rows = run.algorithms.chunk_by(|one, other| Way::of(one) == Way::of(other));
+        for calls in in_rows.filter(|same| Way::of(&same[0]) != Way::of(&best.algorithm)).map(<[_]>::len) {
+            assert!(calls < 30, "blocks of {length}: {calls} calls by one that is worse, {:?}", run.changes);
+            trials += 1;
+        }
+    }
+    assert!(trials > 20, "{trials}");
 }
 
 /// A gather overflows the queue in front of the root: packets are lost, and it takes much longer than predicted.
@@ -159,7 +194,7 @@ fn a_queue_that_overflows_is_learnt() {
         if in_flight > queue_bytes { (0.885, 20) } else { (1.1 * least_s, 0) }
     };
     let found = run(&call, 100, line, &truth);
-    assert_eq!(truth(&call, found.last).1, 0, "{} overflows: {:?}", found.last, found.changes);
+    assert_eq!(truth(&call, found.last()).1, 0, "{} overflows: {:?}", found.last(), found.changes);
     let queue = found.model.queue.expect("a queue was learnt");
     assert!(queue.bytes <= 8.0 * 65_536.0 && queue.timeout > 0.1, "{queue:?}");
     assert!(found.total_s < 12.0 * 0.885 + 88.0 * 0.05, "{} s; {:?}", found.total_s, found.changes);
