@@ -138,6 +138,7 @@ impl Kernel {
             self.release(core);
             self.ownership.helper_takes(&self.poller);
             let polls = !is_due && !polled.now.is_empty();
+            let began = Instant::now();
             // A long message may come in without a pause; the deadline holds all the same.
             let look = || if is_over(deadline) { Look::Met } else { self.look(&mut polled, condition) };
             if polls && self.help.spin.poll(is_long, has_begun, look) {
@@ -150,7 +151,12 @@ impl Kernel {
             }
             wait.tick(self, condition, deadline.is_some());
             core = self.lock_to_help();
-            has_begun = core.drive(&ready, &|| false) >= LONG_BYTES;
+            let count = core.drive(&ready, &|| false);
+            if polls && count > 0 {
+                let after = Instant::now().saturating_duration_since(began);
+                self.help.spin.slept(is_long, has_begun, after);
+            }
+            has_begun = count >= LONG_BYTES;
         }
     }
 

@@ -23,6 +23,8 @@ const RETRY_WAITS: u32 = 32;
 /// A look at a socket takes below a microsecond. One that took this long was interrupted: somebody else needs
 /// the core.
 const INTERRUPTED: Duration = Duration::from_micros(40);
+/// What a sleep and its wake-up take, about.
+const WAKE_UP: Duration = Duration::from_micros(50);
 /// Between looks for more of a long message: some tens of kilobytes come in meanwhile.
 const REST: Duration = Duration::from_micros(2);
 /// One interruption says little: a host that runs other machines interrupts, too. Of a second one within so many waits somebody is the
@@ -128,6 +130,18 @@ impl Spin {
         }
     }
 
+    /// A wait has slept, and what it waited for came `after` it had begun. If that is soon enough, polling would have paid: so do the next
+    /// ones again, however many were in vain. Two ranks that sleep are late for each other, and would sleep on. Not where more of a
+    /// long message was waited for, which comes as fast as the link is, nor where cores are shared or somebody computes.
+    pub(crate) fn slept(&self, is_long: bool, has_begun: bool, after: Duration) {
+        let habit = self.habit(is_long, has_begun);
+        let would_pay = after <= Duration::from_micros(habit.limit_us.into()) + WAKE_UP;
+        if would_pay && !has_begun && self.polling == Polling::Own && !habit.is_often_interrupted() {
+            habit.pause.store(0, Ordering::Relaxed);
+            habit.budget_us.fetch_max(habit.limit_us, Ordering::Relaxed);
+        }
+    }
+
     /// Between two looks. Whoever else needs this core, perhaps the very peer that is waited for, has it first.
     fn rest(&self, is_long: bool) {
         // Each look takes the socket's lock, which the sender's packets need too. Where ranks share cores, others' turns are rest enough.
@@ -188,6 +202,10 @@ impl Habit {
         was_wary
     }
 
+    fn is_often_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed) > 0
+    }
+
     fn pays(&self) {
         let budget = self.budget_us.load(Ordering::Relaxed);
         if budget < self.earned_limit_us {
@@ -241,6 +259,26 @@ mod tests {
             assert!(spin.poll(false, false, || Look::Met));
             assert_eq!(microseconds(&spin.beginning), Some(spin.beginning.limit_us));
         }
+    }
+
+    #[test]
+    fn sleeps_that_were_short_have_the_next_waits_poll_again() {
+        let limit = Duration::from_micros(LIMIT_US.into());
+        for (after, has_begun, polls) in
+            [(limit, false, true), (limit + WAKE_UP, false, true), (2 * limit, false, false), (limit, true, false)]
+        {
+            let spin = Spin::new(Polling::Own);
+            let habit = spin.habit(true, has_begun);
+            while habit.budget().is_some() {
+                habit.is_in_vain();
+            }
+            spin.slept(true, has_begun, after);
+            assert_eq!(habit.budget().is_some_and(|budget| budget >= limit), polls, "{after:?}, {has_begun}");
+        }
+        let spin = Spin::new(Polling::Own);
+        assert!(!spin.beginning.is_interrupted() && spin.beginning.is_interrupted());
+        spin.slept(false, false, limit);
+        assert_eq!(spin.beginning.budget(), None, "somebody computes");
     }
 
     #[test]
