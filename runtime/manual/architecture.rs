@@ -40,7 +40,7 @@
 //!    for up to 100 us (400 us where ranks share cores), and yields its core between two looks: those of up to four peers, or, for a
 //!    short collective, that of the one whose message its schedule needs next. One look in sixteen is at all links. Where each rank has
 //!    a core, each poll for a short message that pays makes the next ones 1 us longer, until they are 1 ms long; one in vain takes
-//!    that back. The coordinator compares the cores on which the ranks may run, also for bound ranks. Where ranks share cores, the peer
+//!    that back. A wait that slept for less than a poll has the next ones poll again. The coordinator compares the cores on which the ranks may run, also for bound ranks. Where ranks share cores, the peer
 //!    that is waited for may be next on this one: if the others there wait too, a turn of all of them takes some
 //!    microseconds, less than a sleep with its wake-up; who has just sent something yields before the first look, since the answer
 //!    cannot be there. If one of them computes, or the rank has a quota of processor
