@@ -10,7 +10,7 @@ use crate::wire::frame::HEADER_BYTES;
 
 /// What is worth a frame beside others.
 const BESIDE_BYTES: u64 = 16 << 10;
-/// How long the peer waits at most to be told of what has come.
+/// After this time it is due that the peer is told of what has come.
 pub(crate) const DELAY: Duration = Duration::from_millis(10);
 /// Bytes of an acknowledgement.
 pub(super) const ACKNOWLEDGEMENT_BYTES: u64 = HEADER_BYTES as u64 + 8;

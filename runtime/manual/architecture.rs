@@ -40,15 +40,15 @@
 //!    for up to 100 us (400 us where ranks share cores), and yields its core between two looks: those of up to four peers, or, for a
 //!    short collective, that of the one whose message its schedule needs next. One look in sixteen is at all links. Where each rank has
 //!    a core, each poll for a short message that pays makes the next ones 1 us longer, until they are 1 ms long; one in vain takes
-//!    that back. A wait that slept for less than a poll has the next ones poll again. The coordinator compares the cores on which the ranks may run, also for bound ranks. Where ranks share cores, the peer
-//!    that is waited for may be next on this one: if the others there wait too, a turn of all of them takes some
-//!    microseconds, less than a sleep with its wake-up; who has just sent something yields before the first look, since the answer
-//!    cannot be there. If one of them computes, or the rank has a quota of processor
+//!    that back. A wait that slept for less than a poll has the next ones poll again. The coordinator compares the cores on which the
+//!    ranks may run, also for bound ranks. Where ranks share cores, the peer that is waited for may be next on this one: if the others
+//!    there wait too, a turn of all of them takes some microseconds, less than a sleep with its wake-up; who has just sent something
+//!    yields before the first look, since the answer cannot be there. If one of them computes, or the rank has a quota of processor
 //!    time (containers), nothing is polled. That somebody computes is seen by looks that take long, twice within 16 waits: once may be
 //!    another machine on the same host. After that 4 waits sleep at once, and twice as many each time that it is seen again soon, up to
-//!    64. A thread that sleeps does so in epoll on the sockets themselves, so the system wakes it directly. One thread at a time helps. It
-//!    also tells peers what has come from them: the task, which does so by a timer, would have to take the lock from it. Others park until their operation is complete, or until the helper
-//!    passes the ownership of progress on.
+//!    64. A thread that sleeps does so in epoll on the sockets themselves, so the system wakes it directly. One thread at a time helps.
+//!    It also tells peers what has come from them: the task, which does so by a timer, would have to take the lock from it. Others park
+//!    until their operation is complete, or until the helper passes the ownership of progress on.
 //! 3. Whether polling pays is learnt from earlier waits, for short messages, the start of long ones and the rest of long ones
 //!    separately: a long message says nothing of a short one, and on a fast link the rest comes soon, on a slow link it does not.
 //! 4. While the program computes, the task owns progress. It watches all links through one descriptor: an epoll
@@ -168,7 +168,8 @@
 //! links only, and of these the first lane if what it waits for is shorter than 4 KiB; so each sixteenth look is at all sockets.
 //!
 //! What has come is acknowledged by whoever drives. For what remains, the task has a timer of 10 ms, which runs only as
-//! long as something is to be told. In deferred mode it says nothing outside of waits.
+//! long as something is to be told. When it ends, it leaves that to whoever polls, or waits again and again; if nobody has done so by
+//! its next end, the task does. In deferred mode it says nothing outside of waits.
 //!
 //! # Reads of any origin
 //!

@@ -151,7 +151,7 @@
 //!
 //! At most 1 MiB per lane is kept, or twice what the path holds (its shortest round trip at its delivery rate), up to 64
 //! MiB. A sender at the bound sends nothing but acknowledgements until it is acknowledged itself. A receiver acknowledges
-//! 256 KiB at once, 16 KiB together with other frames, and the rest 10 ms after it has come. Acknowledgements are
+//! 256 KiB at once, 16 KiB together with other frames, and the rest 10 to 20 ms after it has come. Acknowledgements are
 //! frames like others, and are acknowledged after 3 KiB of them, so two ranks that have nothing to say are silent.
 //!
 //! When a connection is gone, the lower rank dials again, with a greater epoch. RESPONSE and READY tell what each side has
