@@ -23,7 +23,9 @@ fn whoever_computes_again_has_the_task_at_once() {
     assert!(!wait(&ownership, &poller, &mut now, BRIEF), "it has computed");
     assert!(wait(&ownership, &poller, &mut now, US), "waits follow each other");
     assert!((0..100).all(|_| !wait(&ownership, &poller, &mut now, US)), "the task ticks already");
+    assert!(ownership.waits_follow());
     assert!(!wait(&ownership, &poller, &mut now, BRIEF));
+    assert!(!ownership.waits_follow());
     assert!(poller.arm_task_set(true), "it was armed");
     assert_eq!(ownership.tick(&poller, || false), None);
 }

@@ -122,8 +122,7 @@
 //! times observed over predicted of the one in use. Another algorithm is taken if its expected time is lower by at least
 //! 10 %, or 8 % if it was not tried. The margin grows with each change, and with the error of the predictions, so that
 //! algorithms do not alternate. An algorithm that was not tried is tried, for three to ten calls, if that is expected to
-//! cost at most 2 % of the time so far, and up to 5 % where predictions are wrong; not if its price is the very same as that of one that
-//! was tried, since it then has the same messages, as most trees have among two ranks. A trial is taken to cost at least twice the
+//! cost at most 2 % of the time so far, and up to 5 % where predictions are wrong. A trial is taken to cost at least twice the
 //! usual time, so there is none among the first 60 to 250 calls.
 //!
 //! `changes` in [`Node::report`](crate::Node::report) lists each change: the call, the operation, its size, both

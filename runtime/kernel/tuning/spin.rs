@@ -63,7 +63,7 @@ pub(crate) struct Spin {
 struct Habit {
     budget_us: AtomicU32,
     limit_us: u32,
-    /// What it may earn beyond the limit.
+    /// The longest poll that it may earn.
     earned_limit_us: u32,
     /// Waits to go before polling is tried again.
     pause: AtomicU32,
