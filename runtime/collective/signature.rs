@@ -34,6 +34,8 @@ pub(crate) struct Signature {
     longest: u64,
     segment: u64,
     operator: [u8; NAME_BYTES],
+    /// Of all before.
+    digest: u32,
 }
 
 const COLLECTIVES: [Collective; 11] = Collective::ALL;
@@ -60,9 +62,6 @@ impl Signature {
     /// The signature of a call carried out by `algorithm`; `operator` is its operator's name, or empty.
     pub(crate) fn new(call: &Call, algorithm: Algorithm, element: ElementType, operator: &str) -> Self {
         let place = |found: Option<usize>| found.map_or(u8::MAX, |index| index as u8);
-        let mut name = [0; NAME_BYTES];
-        let length = operator.len().min(NAME_BYTES);
-        name[..length].copy_from_slice(&operator.as_bytes()[..length]);
         Signature {
             collective: place(COLLECTIVES.iter().position(|known| *known == call.collective)),
             algorithm: place(ALGORITHMS.iter().position(|known| *known == algorithm.name())),
@@ -80,8 +79,15 @@ impl Signature {
             total: call.blocks.total(call.ranks),
             longest: call.blocks.longest(),
             segment: algorithm.segment().unwrap_or(0),
-            operator: name,
+            operator: padded(operator),
+            digest: 0,
         }
+        .with_digest()
+    }
+
+    /// Whether it is of elements of this type, combined by an operator of this name.
+    pub(crate) fn is_of(&self, element: ElementType, operator: &str) -> bool {
+        self.element == element && self.operator == padded(operator)
     }
 
     /// The bytes that travel; integers are little-endian.
@@ -117,7 +123,9 @@ impl Signature {
             longest: number(24),
             segment: number(32),
             operator,
+            digest: 0,
         }
+        .with_digest()
     }
 
     /// A number for a sequence of calls: that of the calls `before` this one, and this one. Of none it is 0.
@@ -132,10 +140,23 @@ impl Signature {
     /// 20 bits that differ, in all likelihood, when signatures do. Nobody is to be kept from finding two that have the same:
     /// who does wrong its own job only.
     pub(crate) fn digest(&self) -> u32 {
+        self.digest
+    }
+
+    fn with_digest(self) -> Self {
         let chain = self.chained(0);
         // What only the highest bits of the last word show.
-        ((chain ^ (chain >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44) as u32
+        let digest = ((chain ^ (chain >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44) as u32;
+        Signature { digest, ..self }
     }
+}
+
+/// As much of an operator's name as is compared.
+fn padded(name: &str) -> [u8; NAME_BYTES] {
+    let mut padded = [0; NAME_BYTES];
+    let length = name.len().min(NAME_BYTES);
+    padded[..length].copy_from_slice(&name.as_bytes()[..length]);
+    padded
 }
 
 /// Of lists of any length.

@@ -12,7 +12,9 @@
 //!
 //! Nobody takes over while a call lasts: two calls at a time are in no order.
 
+use std::cell::Cell;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -26,19 +28,28 @@ const MOMENTS: u32 = 200;
 thread_local! {
     /// Dropped when the thread ends, which a `Weak` can see.
     static ALIVE: Arc<()> = Arc::new(());
+    /// What the thread is known by; 0 before it has called. No two have the same.
+    static KEY: Cell<u64> = const { Cell::new(0) };
 }
+
+/// The last key that was given away.
+static KEYS: AtomicU64 = AtomicU64::new(0);
 
 /// Who owns a node's collectives.
 #[derive(Default)]
-pub(super) struct Callers(Mutex<State>);
+pub(super) struct Callers {
+    state: Mutex<State>,
+    /// The key of the owner, if it is a thread, so that it need not lock. Changes with the lock held.
+    owner: AtomicU64,
+    /// Calls that last: nested ones too, as a blocking call contains one that does not block.
+    calls: AtomicUsize,
+}
 
 #[derive(Default)]
 struct State {
     /// The thread that has called `init`.
     initial: Option<Caller>,
     owner: Option<Caller>,
-    /// Calls that last: nested ones too, as a blocking call contains one that does not block.
-    calls: usize,
     /// The program has declared that it orders the calls of its threads itself.
     is_serialized: bool,
 }
@@ -46,7 +57,7 @@ struct State {
 #[derive(Clone)]
 enum Caller {
     Task(tokio::task::Id),
-    Thread { id: ThreadId, name: Option<Arc<str>>, alive: Weak<()> },
+    Thread { key: u64, id: ThreadId, name: Option<Arc<str>>, alive: Weak<()> },
 }
 
 /// Why a call is refused.
@@ -63,12 +74,12 @@ pub(crate) struct CollectiveCall<'a>(&'a Callers);
 impl Callers {
     /// The calling thread has called `init`.
     pub(super) fn begin(&self) {
-        self.0.lock().initial = Some(Caller::current());
+        self.state.lock().initial = Some(Caller::current());
     }
 
     /// From now on the program orders the calls of several threads itself.
     pub(super) fn declare_serialized(&self) {
-        self.0.lock().is_serialized = true;
+        self.state.lock().is_serialized = true;
     }
 
     /// The caller calls a collective; until what is returned is dropped nobody else may.
@@ -76,12 +87,12 @@ impl Callers {
     /// # Errors
     /// Why the call is in no order with others, in words.
     pub(super) fn enter(&self) -> Result<CollectiveCall<'_>, String> {
-        if self.0.lock().admit_owner() {
+        if self.enter_as_owner() {
             return Ok(CollectiveCall(self));
         }
         let caller = Caller::current();
         for moment in 0.. {
-            match self.0.lock().admit(&caller) {
+            match self.admit(&caller) {
                 Ok(()) => return Ok(CollectiveCall(self)),
                 Err(Refusal::Owned(Caller::Thread { .. })) if moment < MOMENTS => {}
                 Err(refusal) => return Err(refusal.words(&caller)),
@@ -90,23 +101,38 @@ impl Callers {
         }
         unreachable!("the last moment returns")
     }
-}
 
-impl State {
-    /// [`State::admit`] for the owner, which most calls are of: nothing has to be known of it but that.
-    fn admit_owner(&mut self) -> bool {
-        let is_owner = match &self.owner {
-            Some(Caller::Task(id)) => tokio::task::try_id().as_ref() == Some(id),
-            Some(Caller::Thread { id, .. }) => tokio::task::try_id().is_none() && std::thread::current().id() == *id,
-            None => false,
-        };
-        self.calls += usize::from(is_owner);
+    /// [`Callers::admit`] for a thread that is the owner, as most calls are by: nothing has to be known of it but that.
+    fn enter_as_owner(&self) -> bool {
+        let key = key();
+        if self.owner.load(Ordering::Relaxed) != key || tokio::task::try_id().is_some() {
+            return false;
+        }
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        // Who takes over says so before it looks for calls; so one of the two sees the other.
+        let is_owner = self.owner.load(Ordering::SeqCst) == key;
+        if !is_owner {
+            self.calls.fetch_sub(1, Ordering::SeqCst);
+        }
         is_owner
     }
 
-    fn admit(&mut self, caller: &Caller) -> Result<(), Refusal> {
+    fn admit(&self, caller: &Caller) -> Result<(), Refusal> {
+        let mut state = self.state.lock();
+        // From here on nobody else enters without the lock.
+        self.owner.store(0, Ordering::SeqCst);
+        let admitted = state.admit(caller, self.calls.load(Ordering::SeqCst));
+        self.calls.fetch_add(usize::from(admitted.is_ok()), Ordering::SeqCst);
+        self.owner.store(state.owner.as_ref().map_or(0, Caller::key), Ordering::SeqCst);
+        admitted
+    }
+}
+
+impl State {
+    /// `calls` last.
+    fn admit(&mut self, caller: &Caller, calls: usize) -> Result<(), Refusal> {
         if let Some(owner) = self.owner.as_ref().filter(|owner| *owner != caller) {
-            if self.calls > 0 {
+            if calls > 0 {
                 return Err(Refusal::Overlap(owner.clone()));
             }
             let from_initial = self.initial.as_ref() == Some(owner);
@@ -117,15 +143,24 @@ impl State {
         if self.owner.as_ref() != Some(caller) {
             self.owner = Some(caller.clone());
         }
-        self.calls += 1;
         Ok(())
     }
 }
 
 impl Drop for CollectiveCall<'_> {
     fn drop(&mut self) {
-        self.0.0.lock().calls -= 1;
+        self.0.calls.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+/// What the calling thread is known by.
+fn key() -> u64 {
+    KEY.with(|own| {
+        if own.get() == 0 {
+            own.set(KEYS.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+        own.get()
+    })
 }
 
 impl Caller {
@@ -136,7 +171,15 @@ impl Caller {
         let thread = std::thread::current();
         // While a thread ends its locals are gone.
         let alive = ALIVE.try_with(Arc::downgrade).unwrap_or_default();
-        Caller::Thread { id: thread.id(), name: thread.name().map(Into::into), alive }
+        Caller::Thread { key: key(), id: thread.id(), name: thread.name().map(Into::into), alive }
+    }
+
+    /// A thread's; a task has none.
+    fn key(&self) -> u64 {
+        match self {
+            Caller::Task(_) => 0,
+            Caller::Thread { key, .. } => *key,
+        }
     }
 
     /// Whether it may call again. Of tasks nobody can tell.
@@ -152,7 +195,7 @@ impl PartialEq for Caller {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Caller::Task(one), Caller::Task(other)) => one == other,
-            (Caller::Thread { id: one, .. }, Caller::Thread { id: other, .. }) => one == other,
+            (Caller::Thread { key: one, .. }, Caller::Thread { key: other, .. }) => one == other,
             _ => false,
         }
     }
@@ -179,5 +222,44 @@ impl Refusal {
                  orders their calls"
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    /// Threads that take over from each other as fast as they can: two are never in a call at a time, and who is refused is so for an
+    /// overlap.
+    #[test]
+    fn two_threads_are_never_in_calls_at_a_time() {
+        const THREADS: u64 = 4;
+        let (callers, inside, begin) = (Callers::default(), AtomicU64::new(0), Barrier::new(THREADS as usize));
+        callers.declare_serialized();
+        let calls = |own: u64| {
+            begin.wait();
+            let mut admitted = 0u64;
+            for _ in 0..100_000 {
+                match callers.enter() {
+                    Ok(call) => {
+                        let before = inside.swap(own, Ordering::SeqCst);
+                        let nested = callers.enter().is_ok();
+                        let after = inside.swap(0, Ordering::SeqCst);
+                        assert!((before, after) == (0, own) && nested, "{before} and {after} beside {own}, {nested}");
+                        drop(call);
+                        admitted += 1;
+                    }
+                    Err(words) => assert!(words.contains("while"), "{words}"),
+                }
+            }
+            admitted
+        };
+        let admitted: u64 = std::thread::scope(|scope| {
+            let threads: Vec<_> = (1..=THREADS).map(|own| scope.spawn(move || calls(own))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("its calls are alone")).sum()
+        });
+        assert!(admitted > 0 && callers.calls.load(Ordering::SeqCst) == 0);
     }
 }

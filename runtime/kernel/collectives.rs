@@ -72,9 +72,9 @@ impl Kernel {
         let planned = if is_later { Planned::Later } else { team.planner.lock().next(call) };
         let Planned::Now { plan, exchanges } = planned else { return self.defer(operation, call, make) };
         tracing::debug!(rank = %self.rank, collective = %call.collective, choice = %plan.choice, "begins");
-        let choice = Chosen::Now(plan.choice.clone());
         let start = make(&plan);
-        let of = OfCollective::new(peers(&start.schedule, &team.members), choice);
+        let of_group = (!team.is_job()).then(|| peers(&start.schedule, &team.members));
+        let of = OfCollective::planned(plan, of_group);
         let completion = self.post_collective(operation, of, |core, now| core.start(now, start))?;
         if exchanges {
             self.exchange_observations();

@@ -9,6 +9,7 @@ use super::ready::Ready;
 use super::sync::{AtomicBool, Mutex};
 use crate::buffer::ReceiveBuffer;
 use crate::collective::choose::Choice;
+use crate::collective::execute::Plan;
 use crate::engine::{OpId, Origin, Outcome};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
@@ -37,8 +38,8 @@ pub(crate) struct Completion {
 
 /// What a collective's completion knows beside its operation.
 pub(crate) struct OfCollective {
-    /// With whom messages are exchanged.
-    pub(crate) peers: Arc<[Rank]>,
+    /// With whom messages are exchanged, if it is not with those of the plan, each with the same number in the job.
+    pub(crate) peers: Option<Arc<[Rank]>>,
     /// Why its algorithm was taken.
     pub(crate) choice: Chosen,
     /// When the call that has begun it was over, in nanoseconds of the node's clock.
@@ -47,7 +48,20 @@ pub(crate) struct OfCollective {
 
 impl OfCollective {
     pub(crate) fn new(peers: Arc<[Rank]>, choice: Chosen) -> Self {
-        OfCollective { peers, choice, begun: AtomicU64::new(0) }
+        OfCollective { peers: Some(peers), choice, begun: AtomicU64::new(0) }
+    }
+
+    /// Of one that is carried out by `plan`, among its ranks or, in a group, these.
+    pub(crate) fn planned(plan: Arc<Plan>, peers: Option<Arc<[Rank]>>) -> Self {
+        OfCollective { peers, choice: Chosen::Now(plan), begun: AtomicU64::new(0) }
+    }
+
+    fn peers(&self) -> &[Rank] {
+        match (&self.peers, &self.choice) {
+            (Some(peers), _) => peers,
+            (None, Chosen::Now(plan)) => plan.schedule.peers(),
+            (None, Chosen::Nothing | Chosen::Later(_)) => &[],
+        }
     }
 }
 
@@ -55,7 +69,7 @@ impl OfCollective {
 pub(crate) enum Chosen {
     /// There is nothing to choose from.
     Nothing,
-    Now(Arc<Choice>),
+    Now(Arc<Plan>),
     /// A deferred collective's.
     Later(Arc<OnceLock<Arc<Choice>>>),
 }
@@ -64,7 +78,7 @@ impl Chosen {
     fn get(&self) -> Option<&Arc<Choice>> {
         match self {
             Chosen::Nothing => None,
-            Chosen::Now(choice) => Some(choice),
+            Chosen::Now(plan) => Some(&plan.choice),
             Chosen::Later(choice) => choice.get(),
         }
     }
@@ -153,7 +167,7 @@ impl Completion {
     /// The ranks whose messages may complete the operation.
     pub(crate) fn peers(&self) -> &[Rank] {
         match (&self.collective, &self.anyone) {
-            (Some(collective), _) => &collective.peers,
+            (Some(collective), _) => collective.peers(),
             (None, Some(anyone)) => anyone,
             (None, None) => std::slice::from_ref(&self.operation.peer),
         }

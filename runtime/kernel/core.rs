@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use foldhash::{HashMap, HashMapExt};
 use socket2::SockRef;
 
 use super::clock::Clock;
@@ -31,7 +30,7 @@ use super::tuning::batching::Batching;
 use super::wake::TaskWake;
 use crate::collective::execute::Collectives;
 use crate::controllers::{Controller, Disabled};
-use crate::engine::{Engine, OpId, Outcome, Sent};
+use crate::engine::{ByOp, Engine, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::{Path, Rank};
 use crate::join::handshake::Connection;
@@ -57,7 +56,7 @@ pub(crate) struct Core {
     sockets: Sockets,
     poller: Arc<Poller>,
     pub(super) clock: Clock,
-    completions: HashMap<OpId, SharedCompletion>,
+    completions: ByOp<SharedCompletion>,
     /// How collectives follow each other.
     batching: Batching,
     /// The operation that is being posted, until it has ended or is to be ended by others.
@@ -130,7 +129,7 @@ impl Core {
             }
             sockets.push(link.map(|link| Socket::new(link, disabled, ranks)));
         }
-        let (completions, recent, refusals) = (HashMap::new(), VecDeque::new(), VecDeque::new());
+        let (completions, recent, refusals) = (ByOp::new(), VecDeque::new(), VecDeque::new());
         let written = vec![0; sockets.len()];
         Ok(Core {
             engine,
@@ -303,7 +302,7 @@ impl Core {
         self.engine.declare_failed(error.clone());
         self.close();
         self.end_post();
-        let wakers = self.completions.drain().filter_map(|(_, completion)| completion.fail(&error));
+        let wakers = self.completions.drain().filter_map(|completion| completion.fail(&error));
         self.wakers.extend(wakers);
         self.wakers.append(&mut self.watchers);
         self.take_wakers()

@@ -12,7 +12,6 @@ use super::group::Group;
 use crate::buffer::Element;
 use crate::collective::exchange::Shift;
 use crate::collective::execute::{Plan, Start, Typed};
-use crate::collective::signature::Signature;
 use crate::collective::{Blocks, Call, Operator};
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
@@ -387,7 +386,7 @@ impl Group {
         let (group, of, operator) = (self.team().number, call.clone(), operator.cloned());
         let make = move |plan: &Plan| {
             let name = operator.as_ref().map_or("", Operator::name);
-            let signature = Some(Signature::new(&of, plan.algorithm, T::TYPE, name));
+            let signature = Some(plan.signature(&of, T::TYPE, name));
             let work = Box::new(Typed::new(&plan.schedule, input, output, operator, finish));
             // Whose lengths ranks do not share says nothing of others with as many bytes.
             let timed = (!matches!(of.blocks, Blocks::Own { .. })).then(|| plan.timed.clone());

@@ -1,7 +1,7 @@
 //! What passes over each link: messages and bytes by size, and a bounded sample of their times on the way. Pure.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::downs::Downs;
 use super::offset::{LinkClock, Offset};
@@ -87,37 +87,44 @@ pub(crate) struct Links {
 }
 
 /// The usual time on the way, by link and class, for threads that do not hold the lock.
-pub(crate) struct Typical(Box<[[AtomicU64; CLASSES]]>);
+pub(crate) struct Typical(Box<[TypicalOfLink]>);
+
+#[derive(Default)]
+struct TypicalOfLink {
+    times_ns: [AtomicU64; CLASSES],
+    /// A bit for each class of which something is known.
+    known: AtomicU32,
+}
 
 impl Typical {
     pub(crate) fn new(size: u32) -> Self {
-        Typical((0..size).map(|_| [const { AtomicU64::new(0) }; CLASSES]).collect())
+        Typical((0..size).map(|_| TypicalOfLink::default()).collect())
     }
 
     /// In nanoseconds, as observed of the class. Else at most: by the bytes, from the nearest shorter class that is
     /// known, or as a longer one. `u64::MAX` if nothing is known of the link.
     pub(crate) fn time_ns(&self, peer: Rank, bytes: u64) -> u64 {
         let Some(link) = self.0.get(peer.index()) else { return u64::MAX };
-        let (class, known) = (class(bytes), |at: usize| link[at].load(Ordering::Relaxed));
-        let own = known(class);
-        if own > 0 {
-            return own;
-        }
-        let shorter = (0..class).rev().find(|at| known(*at) > 0);
-        let longer = || (class + 1..CLASSES).find(|at| known(*at) > 0);
-        match shorter {
-            Some(at) => known(at).saturating_mul(1 + (bytes >> (6 + at))),
-            None => longer().map_or(u64::MAX, known),
+        let (class, known) = (class(bytes), link.known.load(Ordering::Acquire));
+        let time_ns = |at: u32| link.times_ns[at as usize].load(Ordering::Relaxed);
+        let up_to_own = known & (u32::MAX >> (u32::BITS - 1 - class as u32));
+        match up_to_own.checked_ilog2() {
+            Some(own) if own == class as u32 => time_ns(own),
+            Some(shorter) => time_ns(shorter).saturating_mul(1 + (bytes >> (6 + shorter))),
+            // The first longer one.
+            None if known != 0 => time_ns(known.trailing_zeros()),
+            None => u64::MAX,
         }
     }
 
     fn learn(&self, peer: Rank, bytes: u64, time_ns: u64) {
         let Some(link) = self.0.get(peer.index()) else { return };
-        let typical = &link[class(bytes)];
+        let typical = &link.times_ns[class(bytes)];
         let old = typical.load(Ordering::Relaxed);
         // One message that was held up says little about the next.
         let new = if old == 0 { time_ns.max(1) } else { old - old / 8 + time_ns.min(old.saturating_mul(4)) / 8 };
         typical.store(new.max(1), Ordering::Relaxed);
+        link.known.fetch_or(1 << class(bytes), Ordering::Release);
     }
 }
 

@@ -62,6 +62,12 @@ pub(super) struct Called {
 pub(super) struct Begun {
     pub(super) number: u64,
     pub(super) tag: Tag,
+    /// What others have said before, if they have said something.
+    pub(super) heard: Option<Box<Heard>>,
+}
+
+/// What others have said of a collective before it begins here.
+pub(super) struct Heard {
     /// These have sent messages of another signature.
     pub(super) ask: Vec<Rank>,
     /// This one has called it differently.
@@ -112,9 +118,18 @@ impl Agreement {
             self.history.pop_front();
         }
         self.history.push_back((signature, chain));
-        let oldest = self.oldest();
-        self.asked.retain(|&(number, _)| number >= oldest);
+        if !self.asked.is_empty() {
+            let oldest = self.oldest();
+            self.asked.retain(|&(number, _)| number >= oldest);
+        }
         let tag = tag(number, &signature);
+        let has_heard = !(self.early.is_empty() && self.announced.is_empty() && self.ahead.is_empty());
+        let heard = has_heard.then(|| self.heard(number, tag, signature).into());
+        Ok(Begun { number, tag, heard })
+    }
+
+    /// What others have said of collective `number`, which begins: it is over now.
+    fn heard(&mut self, number: u64, tag: Tag, signature: Signature) -> Heard {
         let early = self.early.remove(&(number % NUMBERS)).unwrap_or_default();
         let ask = early.into_iter().filter(|&(_, other)| other != tag).map(|(rank, _)| rank).collect();
         let announced = self.announced.remove(&number).unwrap_or_default();
@@ -123,7 +138,7 @@ impl Agreement {
         let level =
             self.ahead.iter().filter(|(_, called)| is_level(called)).map(|(&rank, &called)| (rank, called)).collect();
         self.ahead.retain(|_, called| !is_level(called));
-        Ok(Begun { number, tag, ask, disagreement, level })
+        Heard { ask, disagreement, level }
     }
 
     /// The number of the next collective.

@@ -61,7 +61,7 @@ impl Collectives {
     ) {
         self.deferred.retain(|deferred| *deferred != op);
         // It may have failed meanwhile.
-        if self.entries.contains_key(&op) {
+        if self.entries.contains(op) {
             // Why the job has failed says more.
             let start = self.check(engine, 0, true).and(start.map_err(|error| self.or_lost(error)));
             match start.map(|start| start.map(|start| self.begin(engine, now, op, start))) {

@@ -16,7 +16,7 @@ impl Collectives {
     /// Collectives that have not moved for `patience` may wait for ranks that called something else: these are asked.
     pub(crate) fn ask(&mut self, engine: &mut Engine, now: Duration, patience: Duration) {
         let awaited = self.steps.values().filter(|step| step.is_read).filter_map(|step| {
-            let entry = self.entries.get(&step.whole)?;
+            let entry = self.entries.get(step.whole)?;
             let is_stuck = now.saturating_sub(entry.moved) >= patience;
             Some((entry.group, entry.number.filter(|_| is_stuck)?, step.peer))
         });
@@ -185,7 +185,7 @@ impl Collectives {
         if self.is_exchange(op) {
             return self.fail_exchange(engine, now, error);
         }
-        let Some(entry) = self.entries.get(&op) else { return };
+        let Some(entry) = self.entries.get(op) else { return };
         let number = entry.number;
         // If the job has failed every rank knows, and nothing can be said any more.
         let Some(number) = number.filter(|_| engine.failure().is_none()) else {
@@ -205,7 +205,7 @@ impl Collectives {
 
     /// A collective has failed by this rank's own doing.
     pub(super) fn fail_here(&mut self, engine: &mut Engine, now: Duration, op: OpId, words: String) {
-        let Some(&Entry { group, number, .. }) = self.entries.get(&op) else { return };
+        let Some(&Entry { group, number, .. }) = self.entries.get(op) else { return };
         match number {
             Some(number) => self.revoke(engine, now, group, number, Cause::Failed { rank: self.rank, words }),
             None => {
@@ -251,7 +251,7 @@ impl Collectives {
         let Some(error) = team.agreement.failure() else { return false };
         let is_from = |own: u64| own >= number;
         let is_revoked = |entry: &Entry| entry.group == group && entry.number.is_some_and(is_from);
-        let revoked = self.entries.iter().filter_map(|(op, entry)| is_revoked(entry).then_some(*op));
+        let revoked = self.entries.iter().filter_map(|(op, entry)| is_revoked(entry).then_some(op));
         for op in revoked.collect::<Vec<OpId>>() {
             self.give_up(engine, op, error.clone());
         }
@@ -267,12 +267,11 @@ impl Collectives {
 
     /// Ends a collective with `error`.
     pub(super) fn give_up(&mut self, engine: &mut Engine, op: OpId, error: Error) {
-        let Some(entry) = self.entries.get(&op) else { return };
+        let Some(entry) = self.entries.get(op) else { return };
         let of_it = self.steps.iter().filter(|(_, step)| step.whole == op);
-        let mut under_way: Vec<(OpId, Step)> = of_it.map(|(message, step)| (*message, *step)).collect();
-        under_way.sort_unstable_by_key(|(message, _)| *message);
+        let under_way: Vec<(OpId, Step)> = of_it.map(|(message, step)| (message, *step)).collect();
         for (message, Step { peer, is_read, .. }) in under_way {
-            self.steps.remove(&message);
+            self.steps.remove(message);
             if is_read {
                 engine.withdraw(peer, entry.key, message);
             }

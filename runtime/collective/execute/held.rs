@@ -37,7 +37,9 @@ impl Held {
 
     /// Gives all back.
     pub(super) fn release(&mut self) {
-        self.0.drain(..).for_each(give_back);
+        if !self.is_empty() {
+            self.0.drain(..).for_each(give_back);
+        }
     }
 }
 

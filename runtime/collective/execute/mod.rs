@@ -25,11 +25,12 @@ mod team;
 mod timing;
 mod work;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
 
+use self::agreement::Heard;
 use self::control::{Cause, ControlMessage};
 use self::groups::Groups;
 pub(crate) use self::members::Members;
@@ -42,7 +43,7 @@ use self::timing::Timed;
 pub(crate) use self::work::Typed;
 use super::progress::Progress;
 use super::schedule::StepId;
-use crate::engine::{Completed, Engine, OpId, Outcome};
+use crate::engine::{ByOp, Completed, Engine, OpId, Outcome};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
 use crate::wire::frame::{Context, MatchKey};
@@ -53,9 +54,9 @@ pub(crate) struct Collectives {
     /// All ranks of the job, and those of this rank's groups.
     job: Team,
     groups: Groups,
-    entries: BTreeMap<OpId, Entry>,
+    entries: ByOp<Entry>,
     /// Whose step a message under way is.
-    steps: HashMap<OpId, Step>,
+    steps: ByOp<Step>,
     /// What others say, under way.
     words: HashMap<OpId, Rank>,
     /// Peers that hold messages: a read asks them for words, and another when it has ended.
@@ -132,8 +133,8 @@ impl Collectives {
             rank,
             job: Team::new(Members::of_job(rank, ranks).into(), rank),
             groups: Groups::default(),
-            entries: BTreeMap::new(),
-            steps: HashMap::new(),
+            entries: ByOp::new(),
+            steps: ByOp::new(),
             words: HashMap::new(),
             holders: BTreeSet::new(),
             deferred: VecDeque::new(),
@@ -184,18 +185,25 @@ impl Collectives {
         let number = begun.as_ref().map(|begun| begun.number);
         self.insert(op, Entry { group, number, timed, ..Entry::new(key.in_group(group), part, now) });
         if let Some(begun) = begun {
-            if let Some(disagreement) = begun.disagreement {
-                self.revoke(engine, now, group, begun.number, Cause::Disagreement(disagreement));
-            }
-            for (peer, called) in begun.level {
-                self.compare(engine, now, group, peer, called);
-            }
-            for peer in begun.ask {
-                self.ask_other(engine, now, group, begun.number, peer);
+            if let Some(heard) = begun.heard {
+                self.heed(engine, now, (group, begun.number), *heard);
             }
             self.check_gone(engine, now, group, begun.number);
         }
         Ok(())
+    }
+
+    /// Heeds what others have said of a collective that has begun.
+    fn heed(&mut self, engine: &mut Engine, now: Duration, (group, number): (u32, u64), heard: Heard) {
+        if let Some(disagreement) = heard.disagreement {
+            self.revoke(engine, now, group, number, Cause::Disagreement(disagreement));
+        }
+        for (peer, called) in heard.level {
+            self.compare(engine, now, group, peer, called);
+        }
+        for peer in heard.ask {
+            self.ask_other(engine, now, group, number, peer);
+        }
     }
 
     /// A collective is under way, and due.
@@ -233,7 +241,7 @@ impl Collectives {
         completion: Completed,
     ) -> Option<Completed> {
         let Completed { op, outcome } = completion;
-        if let Some(step) = self.steps.remove(&op) {
+        if let Some(step) = self.steps.remove(op) {
             self.end_step(step, outcome);
             return None;
         }
@@ -251,7 +259,7 @@ impl Collectives {
     }
 
     fn end_step(&mut self, Step { whole, step, peer, is_read }: Step, mut outcome: Outcome) {
-        let Some(entry) = self.entries.get_mut(&whole) else { return };
+        let Some(entry) = self.entries.get_mut(whole) else { return };
         if let (true, Outcome::Read(place, _)) = (is_read, &mut outcome) {
             let bytes = place.bytes_mut().len() as u64;
             self.traffic.push_back(Traffic::Received { whole, from: peer, bytes });
@@ -304,7 +312,7 @@ impl Collectives {
     }
 
     fn take(&mut self, op: OpId) -> Option<Job> {
-        let entry = self.entries.get_mut(&op)?;
+        let entry = self.entries.get_mut(op)?;
         entry.is_due = false;
         let mut part = entry.part.take()?;
         // Both lists come back, with their memory.
@@ -359,7 +367,7 @@ impl Collectives {
     }
 
     fn end(&mut self, op: OpId, outcome: Outcome) {
-        if let Some(entry) = self.entries.remove(&op) {
+        if let Some(entry) = self.entries.remove(op) {
             self.has_ended(entry.group);
             match entry.part {
                 Some(part) if part.is_spent() => self.spare = Some(part),
@@ -378,14 +386,14 @@ impl Collectives {
     }
 
     fn make_due_if_ended(&mut self, op: OpId) {
-        if self.entries.get(&op).is_some_and(|entry| !entry.ended.is_empty()) {
+        if self.entries.get(op).is_some_and(|entry| !entry.ended.is_empty()) {
             self.make_due(op);
         }
     }
 
     /// A part can go on; if it is running, it is seen when it is put back.
     fn make_due(&mut self, op: OpId) {
-        if let Some(entry) = self.entries.get_mut(&op)
+        if let Some(entry) = self.entries.get_mut(op)
             && entry.part.is_some()
             && !std::mem::replace(&mut entry.is_due, true)
         {

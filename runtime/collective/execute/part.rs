@@ -58,8 +58,8 @@ pub(super) struct Part {
 pub(crate) struct Job {
     pub(super) op: OpId,
     pub(super) part: Box<Part>,
-    /// What a deferred collective begins with.
-    pub(super) start: Option<Result<Option<Start>, Error>>,
+    /// What a deferred collective begins with. In a box: jobs are moved about, and few are deferred.
+    pub(super) start: Option<Box<Result<Option<Start>, Error>>>,
     pub(super) end: Option<End>,
 }
 
@@ -163,7 +163,7 @@ impl Job {
     /// up: then the messages have their turn before the next one.
     pub(crate) fn run(&mut self, now: impl Fn() -> Duration) -> bool {
         if let Some(deferred) = self.part.deferred.take() {
-            self.start = Some(deferred());
+            self.start = Some(deferred().into());
             return false;
         }
         let part = &mut *self.part;

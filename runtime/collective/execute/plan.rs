@@ -2,7 +2,7 @@
 //! for a call is kept, since programs call the same again and again.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::{HashMap, HashMapExt};
 use parking_lot::Mutex;
@@ -12,7 +12,9 @@ use crate::collective::calibration::{
     Calibration, Due, ENTRIES_MAX, Exchanged, Key, LONG_CALL_S, Line, Observed, Outcome, SHORT_CALL_S, Way,
 };
 use crate::collective::choose::{Candidate, Choice, Prices, Sequence, converging};
+use crate::buffer::ElementType;
 use crate::collective::prepared::Prepared;
+use crate::collective::signature::Signature;
 use crate::collective::{Algorithm, Call, CandidateReport, ChangeReport, CollectiveReport};
 use crate::cost::{CostModel, Queue};
 use crate::ids::Rank;
@@ -39,9 +41,20 @@ pub(crate) struct Plan {
     pub(crate) schedule: Arc<Prepared>,
     /// Where the time of each call goes.
     pub(crate) timed: Timed,
+    /// Of the first call by this plan.
+    signature: OnceLock<Signature>,
     apart: Apart,
     /// It was made to try the algorithm.
     is_trial: bool,
+}
+
+impl Plan {
+    /// The signature of `call`, for which this plan is, with elements of this type and an operator of this name, or none.
+    pub(crate) fn signature(&self, call: &Call, element: ElementType, operator: &str) -> Signature {
+        let new = || Signature::new(call, self.algorithm, element, operator);
+        let first = self.signature.get_or_init(new);
+        if first.is_of(element, operator) { *first } else { new() }
+    }
 }
 
 /// How far ranks are apart in calls with a root: who sends runs ahead.
@@ -228,7 +241,7 @@ impl Planner {
         let timing = if is_told { used.timing.clone() } else { Arc::default() };
         let timed = Timed { timing, predicted_s };
         let is_trial = self.calibration.as_ref().is_some_and(|calibration| calibration.is_on_trial(key));
-        let plan = Arc::new(Plan { algorithm, choice, schedule: schedule.into(), timed, apart, is_trial });
+        let plan = Arc::new(Plan { algorithm, choice, schedule: schedule.into(), timed, signature: OnceLock::new(), apart, is_trial });
         if self.plans.len() == PLANS_MAX {
             self.plans.clear();
         }

@@ -25,17 +25,15 @@ impl Collectives {
         job: &'a Job,
     ) -> Option<(Rank, MatchKey, ElementType, &'a (dyn SendBuffer + 'static))> {
         let Part { posts, members, .. } = &*job.part;
+        let (to, element, source) = posts.iter().find_map(|post| match post {
+            Post::Write { to, element, source, .. } => Some((*to, *element, &**source)),
+            Post::Read { .. } => None,
+        })?;
         if job.start.is_some() || posts.len() > SENT_AT_ONCE_MAX || self.is_exchange(job.op) {
             return None;
         }
-        let key = self.entries.get(&job.op)?.key;
-        let first = posts.iter().find_map(|post| match post {
-            Post::Write { to, element, source, .. } => {
-                Some((members.rank(*to), key.in_group(members.number(*to)), *element, &**source))
-            }
-            Post::Read { .. } => None,
-        });
-        first.filter(|(.., source)| source.bytes().len() <= COPY_BYTES_MAX)
+        let key = self.entries.get(job.op)?.key.in_group(members.number(to));
+        (source.bytes().len() <= COPY_BYTES_MAX).then_some((members.rank(to), key, element, source))
     }
 
     /// [`Collectives::first_write`] has left, as the message `op`: its step has ended.
@@ -67,13 +65,13 @@ impl Collectives {
     pub(crate) fn put_back(&mut self, engine: &mut Engine, now: Duration, job: Job) {
         let Job { op, mut part, start, end } = job;
         if let Some(start) = start {
-            return self.begin_deferred(engine, now, op, start);
+            return self.begin_deferred(engine, now, op, *start);
         }
         if engine.is_leaving() && self.is_exchange(op) {
             self.spent.push(part);
             return self.give_up_exchange(engine, now, Error::Shutdown { rank: self.rank });
         }
-        let Some(entry) = self.entries.get_mut(&op) else { return self.spent.push(part) };
+        let Some(entry) = self.entries.get_mut(op) else { return self.spent.push(part) };
         entry.moved = now;
         let (key, can_go_on) = (entry.key, part.can_go_on());
         let Part { posts, members, .. } = &mut *part;
@@ -108,7 +106,7 @@ impl Collectives {
         }
         match end {
             Some(End::Result(result)) => {
-                if let Some(entry) = self.entries.get(&op)
+                if let Some(entry) = self.entries.get(op)
                     && let Some(timed) = &entry.timed
                 {
                     timed.took(now.saturating_sub(entry.began));
@@ -123,7 +121,7 @@ impl Collectives {
 
     /// Whether the collective of `job` was called at `time`.
     pub(crate) fn has_begun_at(&self, job: &Job, time: Duration) -> bool {
-        self.entries.get(&job.op).is_some_and(|entry| entry.began == time)
+        self.entries.get(job.op).is_some_and(|entry| entry.began == time)
     }
 
     /// The rank whose message the collective `whole` needs next, in the order of its schedule; those that others have sent
@@ -171,7 +169,7 @@ mod tests {
 
     /// What `from` sends has come.
     fn comes(engine: &mut Engine, collectives: &mut Collectives, from: Rank, message: Vec<u64>) {
-        let (&op, _) = collectives.steps.iter().find(|(_, step)| step.is_read && step.peer == from).expect("a read");
+        let (op, _) = collectives.steps.iter().find(|(_, step)| step.is_read && step.peer == from).expect("a read");
         let origin = Origin { from, message_id: 0, element: u64::TYPE };
         let completion = Completed { op, outcome: Outcome::Read(Box::new(message), origin) };
         assert!(collectives.complete(engine, || Duration::ZERO, completion).is_none(), "it is a step's");
@@ -240,7 +238,7 @@ mod tests {
             run(engine, collectives);
         };
         take_ends(engine, collectives);
-        let part = |collectives: &Collectives| collectives.entries.get(whole)?.part.as_ref().map(|part| part.holds());
+        let part = |collectives: &Collectives| collectives.entries.get(*whole)?.part.as_ref().map(|part| part.holds());
         assert_eq!(part(collectives), Some(true), "nothing is copied while the other's message is missing");
 
         engine.handle_bytes(Duration::ZERO, Rank(1), &from_other);

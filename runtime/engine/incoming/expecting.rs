@@ -1,7 +1,5 @@
 //! Which message probably comes next, so that it is read where it belongs.
 
-use std::collections::VecDeque;
-
 use super::Incoming;
 use crate::engine::any::AnyReads;
 use crate::wire::frame::{MatchKey, MessageHeader};
@@ -32,7 +30,7 @@ impl Incoming {
     pub(in crate::engine) fn expected(&mut self, any: &AnyReads) -> Option<(MessageHeader, &mut [u8])> {
         let last = self.last_filled?;
         let key = self.expected_key(&last)?;
-        let read = self.posted.get_mut(&key)?.front_mut()?;
+        let read = self.posted.queue_mut(key)?.front_mut()?;
         // An older read of any origin takes it.
         if !any.is_empty() && any.front(key).is_some_and(|other| other.op < read.op) {
             return None;
@@ -45,13 +43,13 @@ impl Incoming {
     /// The key of the next message, if that is like the `last` one: the same, if a read of it waits, else that of one of the
     /// reads posted first. Collectives' messages have a key for each call.
     fn expected_key(&mut self, last: &MessageHeader) -> Option<MatchKey> {
-        let front = |key: &MatchKey| self.posted.get(key).and_then(VecDeque::front);
-        if front(&last.key).is_some() {
+        let front = |key: MatchKey| self.posted.front(key);
+        if front(last.key).is_some() {
             return Some(last.key);
         }
         let mut at = 0;
         while let Some(key) = self.posted_keys.get(at).filter(|_| at < SEARCHED_MAX) {
-            match front(key) {
+            match front(*key) {
                 None => _ = self.posted_keys.remove(at),
                 Some(read) if read.capacity == last.total && read.element == last.element => return Some(*key),
                 Some(_) => at += 1,

@@ -36,7 +36,7 @@ impl Incoming {
     /// the protocol has left none, but nobody is to wait for ever for one that does not. Messages that no read has met and
     /// that are not all here are forgotten, so that no read meets them.
     pub(in crate::engine) fn orphan(&mut self) -> Vec<Orphan> {
-        let posted = self.posted.drain().flat_map(|(key, queue)| queue.into_iter().map(move |read| (key, read)));
+        let posted = self.posted.drain();
         let of_posted = |(key, read): (MatchKey, super::Posted)| Orphan {
             op: read.op,
             key,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 
 use super::Incoming;
-use super::tables::{shrink, take_front};
+use super::tables::shrink;
 use crate::buffer::memory;
 use crate::engine::arriving::{NO_MESSAGE, Posted, Sink, Unmatched};
 use crate::engine::notes::Progress;
@@ -134,7 +134,7 @@ impl Incoming {
 
     /// Asks for the messages of `key` that reads wait for.
     pub(super) fn want(&mut self, key: MatchKey, control: &mut VecDeque<Control>) {
-        let Some(queue) = self.posted.get_mut(&key) else { return };
+        let Some(queue) = self.posted.queue_mut(key) else { return };
         // Reads are asked for in order, so those not asked for yet are at the end.
         let first = queue.iter().rposition(|read| read.wanted).map_or(0, |at| at + 1);
         for read in queue.range_mut(first..) {
@@ -154,7 +154,7 @@ impl Incoming {
     }
 
     pub(super) fn take_posted(&mut self, key: MatchKey) -> Option<Posted> {
-        take_front(&mut self.posted, &mut self.spare, key)
+        self.posted.take_front(key)
     }
 
     /// The oldest unmatched message of `key` is about to be matched.

@@ -5,6 +5,7 @@ mod expecting;
 mod leaving;
 mod matching;
 mod parts;
+mod posted;
 mod returning;
 mod tables;
 mod wanting;
@@ -32,15 +33,14 @@ use crate::wire::frame::{Context, MatchKey, MessageHeader};
 pub(super) use leaving::Orphan;
 #[cfg(test)]
 use tables::IDLE_ENTRIES_MAX;
-use tables::{remove_read, shrink};
+use posted::PostedReads;
+use tables::shrink;
 
 pub(super) struct Incoming {
     /// Who receives and who sends, for errors.
     rank: Rank,
     peer: Rank,
-    posted: HashMap<MatchKey, VecDeque<Posted>>,
-    /// Memory for the next queue of a key that has none. Empty.
-    spare: VecDeque<Posted>,
+    posted: PostedReads,
     /// Unmatched messages by key, in the order of their message headers.
     arrived: HashMap<MatchKey, Unmatched>,
     /// Boxed, so that the table is small however many messages nobody reads.
@@ -79,8 +79,7 @@ impl Incoming {
         Incoming {
             rank,
             peer,
-            posted: HashMap::new(),
-            spare: VecDeque::new(),
+            posted: PostedReads::default(),
             arrived: HashMap::new(),
             messages: HashMap::new(),
             allowance: limits.window_bytes,
@@ -116,8 +115,7 @@ impl Incoming {
         if self.holding {
             read.wanted = self.takes_over_want(key, any);
         }
-        let queue = self.posted.entry(key).or_insert_with(|| std::mem::take(&mut self.spare));
-        queue.push_back(read);
+        self.posted.push(key, read);
         self.remember(key);
         if self.holding {
             self.want(key, control);
@@ -288,7 +286,7 @@ impl Incoming {
 
     /// Withdraws a read that has met no message. `None`: it has, and runs to its end.
     pub(super) fn withdraw(&mut self, key: MatchKey, op: OpId) -> Option<Posted> {
-        let read = remove_read(&mut self.posted, key, op)?;
+        let read = self.posted.remove(key, op)?;
         if read.wanted {
             self.asked.insert(key);
         }
@@ -340,7 +338,7 @@ impl Incoming {
 
     /// Whether a read of `key` waits.
     fn has_posted(&self, key: MatchKey) -> bool {
-        self.posted.get(&key).is_some_and(|queue| !queue.is_empty())
+        self.posted.front(key).is_some()
     }
 
     /// What a write of the node to itself fails with whose buffer does not give its bytes.
@@ -356,8 +354,8 @@ impl Incoming {
 
     /// Ends all reads, also those under way: returns their operations and buffers.
     pub(super) fn clear(&mut self) -> Vec<(OpId, Box<dyn Any + Send>)> {
-        let posted = self.posted.drain().flat_map(|(_, queue)| queue);
-        let mut ended: Vec<_> = posted.map(|read| (read.op, read.place.into_any())).collect();
+        let posted = self.posted.drain();
+        let mut ended: Vec<_> = posted.map(|(_, read)| (read.op, read.place.into_any())).collect();
         self.arrived.clear();
         ended.extend(self.messages.drain().filter_map(|(_, message)| match message.sink {
             Sink::ReceiveBuffer { op, mut place } => {
@@ -373,7 +371,7 @@ impl Incoming {
 
     /// Reads that have met no message.
     pub(super) fn posted(&self) -> impl Iterator<Item = (MatchKey, &Posted)> {
-        self.posted.iter().flat_map(|(key, queue)| queue.iter().map(|read| (*key, read)))
+        self.posted.iter()
     }
 
     /// The messages of `context` that have met no read: how many of each key.
@@ -439,13 +437,13 @@ impl Incoming {
 
     #[cfg(test)]
     pub(super) fn posted_queues(&self) -> usize {
-        self.posted.len()
+        self.posted.queues()
     }
 
     /// Whether no trace of a message or a read is left.
     #[cfg(test)]
     pub(super) fn is_idle(&self) -> bool {
-        let no_posted = self.posted.values().all(VecDeque::is_empty);
+        let no_posted = self.posted.iter().next().is_none();
         no_posted && self.arrived.is_empty() && self.messages.is_empty() && (self.envelopes, self.answers) == (0, 0)
     }
 

@@ -22,7 +22,7 @@ impl Incoming {
     pub(in crate::engine) fn hold(&mut self, holding: bool, any: &AnyReads, control: &mut VecDeque<Control>) {
         self.holding = holding;
         if holding {
-            let mut keys: Vec<MatchKey> = self.posted.keys().copied().chain(any.keys()).collect();
+            let mut keys: Vec<MatchKey> = self.posted.iter().map(|(key, _)| key).chain(any.keys()).collect();
             keys.sort_unstable();
             keys.dedup();
             keys.into_iter().for_each(|key| self.ask(key, any, control));
@@ -60,7 +60,7 @@ impl Incoming {
         let is_answer = read.as_ref().is_some_and(|read| read.wanted);
         if !is_answer && !self.asked.remove(&key) {
             // It may have been the answer to another read's want.
-            let queue = self.posted.get_mut(&key);
+            let queue = self.posted.queue_mut(key);
             if let Some(read) = queue.and_then(|queue| queue.iter_mut().rev().find(|read| read.wanted)) {
                 read.wanted = false;
             }
@@ -70,7 +70,7 @@ impl Incoming {
 
     /// Takes the oldest read of `key`, of this link or of any origin.
     pub(super) fn take_oldest(&mut self, key: MatchKey, any: &mut AnyReads) -> Option<Posted> {
-        let own = self.posted.get(&key).and_then(VecDeque::front).map(|read| read.op);
+        let own = self.posted.front(key).map(|read| read.op);
         let is_of_any = any.front(key).is_some_and(|read| own.is_none_or(|own| read.op < own));
         if !is_of_any {
             return self.take_posted(key);

@@ -62,7 +62,7 @@ impl Core {
 
     pub(in crate::kernel) fn fill_slot(&mut self, Completed { op, outcome }: Completed) {
         let posted = self.posted.take_if(|completion| completion.op == op);
-        match posted.or_else(|| self.completions.remove(&op)) {
+        match posted.or_else(|| self.completions.remove(op)) {
             Some(completion) => self.end(completion, outcome),
             None => self.unwanted.push(outcome),
         }
