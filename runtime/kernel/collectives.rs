@@ -108,7 +108,9 @@ impl Kernel {
             self.wake.because(Reason::Gathered);
         }
         // Not yet the task: that would wake it on a core that computes.
-        let _ = self.calls.asking.compare_exchange(asking::IDLE, asking::BEGUN, Ordering::SeqCst, Ordering::Relaxed);
+        if self.calls.asking.load(Ordering::Relaxed) == asking::IDLE {
+            let _ = self.calls.asking.compare_exchange(asking::IDLE, asking::BEGUN, Ordering::SeqCst, Ordering::Relaxed);
+        }
         let left = self.clock.now();
         self.calls.left.store(nanoseconds(left), Ordering::Relaxed);
         completion.set_begun(left);
@@ -225,6 +227,7 @@ impl Core {
     }
 
     /// A collective's part that can go on, to be run without the lock and put back.
+    #[inline]
     pub(crate) fn take_due(&mut self) -> Option<Job> {
         self.collectives.take_due()
     }

@@ -40,13 +40,15 @@ const RESTED_BYTES: u64 = 32 << 10;
 impl Kernel {
     /// Waits until `condition` is met or `deadline` has passed, and helps meanwhile. Returns whether it is met.
     pub(crate) fn wait(&self, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
-        self.wait_since(self.clock.now(), condition, deadline)
+        let entered = self.clock.now();
+        self.ownership.program_enters(entered);
+        self.observer.enters(entered);
+        self.wait_since(entered, condition, deadline)
     }
 
-    /// The same, by one who has come at `entered`, just now.
+    /// The same, by one who has been in a call since `entered`, just now.
     pub(super) fn wait_since(&self, entered: Duration, condition: &dyn Condition, deadline: Option<Instant>) -> bool {
-        self.ownership.program_enters(entered);
-        self.observer.enters_wait(entered, operations(condition));
+        self.observer.begins_wait(entered, operations(condition));
         if condition.is_met_outside() {
             // Computation has hidden it whole. Short messages end so by the million: the clock is read once.
             self.ownership.program_leaves(entered);

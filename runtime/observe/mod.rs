@@ -213,9 +213,8 @@ impl Observer {
         }
     }
 
-    /// The calling thread enters a wait for any of `operations`.
-    pub(crate) fn enters_wait(&self, now: Duration, mut operations: impl Iterator<Item = (OpId, Operation)>) {
-        self.enters(now);
+    /// The calling thread, which is in a call, begins to wait for any of `operations`.
+    pub(crate) fn begins_wait(&self, now: Duration, mut operations: impl Iterator<Item = (OpId, Operation)>) {
         if self.is_taped() {
             let first = operations.next().map(|(op, of)| {
                 let Operation { kind, peer, tag, bytes, .. } = of;

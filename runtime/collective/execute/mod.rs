@@ -174,13 +174,14 @@ impl Collectives {
             Some(begun) => MatchKey::new(Context::Collective, begun.tag),
             None => MatchKey::new(Context::Neighbour, Tag(0)),
         };
-        let members = team.members.clone();
-        let part = match self.spare.take() {
+        let spare = self.spare.take();
+        let Some(Team { members, .. }) = self.get_team(group) else { return Err(Error::Shutdown { rank }) };
+        let part = match spare {
             Some(mut part) => {
                 part.renew(schedule, work, members);
                 part
             }
-            None => Box::new(Part::new(Progress::new(schedule), work, members)),
+            None => Box::new(Part::new(Progress::new(schedule), work, members.clone())),
         };
         let number = begun.as_ref().map(|begun| begun.number);
         self.insert(op, Entry { group, number, timed, ..Entry::new(key.in_group(group), part, now) });
@@ -294,7 +295,12 @@ impl Collectives {
     }
 
     /// Takes out a part that can go on. It is to be put back soon.
+    #[inline]
     pub(crate) fn take_due(&mut self) -> Option<Job> {
+        if self.has_due() { self.take_first_due() } else { None }
+    }
+
+    fn take_first_due(&mut self) -> Option<Job> {
         while let Some(op) = self.due.pop_front() {
             let job = self.take(op);
             if job.is_some() {

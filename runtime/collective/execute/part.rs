@@ -101,9 +101,12 @@ impl Part {
     }
 
     /// [`Part::new`] in the memory of one that is spent.
-    pub(super) fn renew(&mut self, schedule: Arc<Prepared>, work: Box<dyn Work>, members: Arc<Members>) {
+    pub(super) fn renew(&mut self, schedule: Arc<Prepared>, work: Box<dyn Work>, members: &Arc<Members>) {
         self.progress.renew(schedule);
-        (self.members, self.work, self.local, self.pace, self.under_way) = (members, Some(work), None, 1, 0);
+        if !Arc::ptr_eq(&self.members, members) {
+            self.members = members.clone();
+        }
+        (self.work, self.local, self.pace, self.under_way) = (Some(work), None, 1, 0);
     }
 
     /// A part that is not known yet.
