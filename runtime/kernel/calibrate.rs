@@ -54,7 +54,8 @@ impl Kernel {
             Ok(Some(make(&plan)))
         };
         let peers = (0..self.size).map(Rank).filter(|peer| *peer != self.rank).collect();
-        self.post_collective(operation, OfCollective::new(peers, choice), |core, now| core.defer(now, Box::new(begin)))
+        let of = OfCollective::new(peers, choice);
+        self.post_collective(operation, of, false, |core, now| core.defer(now, Box::new(begin)))
     }
 
     /// Changes how calls are planned from the next one on.

@@ -43,6 +43,8 @@ pub(super) struct Callers {
     owner: AtomicU64,
     /// Calls that last: nested ones too, as a blocking call contains one that does not block.
     calls: AtomicUsize,
+    /// The same, but for those that are not admitted yet: only who is admitted reads and writes it.
+    admitted: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -69,7 +71,11 @@ enum Refusal {
 }
 
 /// A call of a collective, as long as it lasts.
-pub(crate) struct CollectiveCall<'a>(&'a Callers);
+pub(crate) struct CollectiveCall<'a> {
+    callers: &'a Callers,
+    /// It is made within another: a blocking call, which waits for it at once.
+    pub(crate) is_nested: bool,
+}
 
 impl Callers {
     /// The calling thread has called `init`.
@@ -88,12 +94,12 @@ impl Callers {
     /// Why the call is in no order with others, in words.
     pub(super) fn enter(&self) -> Result<CollectiveCall<'_>, String> {
         if self.enter_as_owner() {
-            return Ok(CollectiveCall(self));
+            return Ok(CollectiveCall::new(self));
         }
         let caller = Caller::current();
         for moment in 0.. {
             match self.admit(&caller) {
-                Ok(()) => return Ok(CollectiveCall(self)),
+                Ok(()) => return Ok(CollectiveCall::new(self)),
                 Err(Refusal::Owned(Caller::Thread { .. })) if moment < MOMENTS => {}
                 Err(refusal) => return Err(refusal.words(&caller)),
             }
@@ -147,9 +153,19 @@ impl State {
     }
 }
 
+impl<'a> CollectiveCall<'a> {
+    /// The caller is admitted.
+    fn new(callers: &'a Callers) -> Self {
+        let before = callers.admitted.load(Ordering::Relaxed);
+        callers.admitted.store(before + 1, Ordering::Relaxed);
+        CollectiveCall { callers, is_nested: before > 0 }
+    }
+}
+
 impl Drop for CollectiveCall<'_> {
     fn drop(&mut self) {
-        self.0.calls.fetch_sub(1, Ordering::SeqCst);
+        self.callers.admitted.store(self.callers.admitted.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        self.callers.calls.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -245,7 +261,7 @@ mod tests {
                 match callers.enter() {
                     Ok(call) => {
                         let before = inside.swap(own, Ordering::SeqCst);
-                        let nested = callers.enter().is_ok();
+                        let nested = !call.is_nested && callers.enter().is_ok_and(|call| call.is_nested);
                         let after = inside.swap(0, Ordering::SeqCst);
                         assert!((before, after) == (0, own) && nested, "{before} and {after} beside {own}, {nested}");
                         drop(call);

@@ -51,9 +51,9 @@ impl Kernel {
 
     /// Begins a neighbours' exchange of a team and posts its first steps; a burst of what it sends leaves at once.
     pub(crate) fn initexchange(&self, team: &Team, operation: Operation, start: Start) -> Result<SharedCompletion> {
-        let _call = self.call_collective(team)?;
+        let call = self.call_collective(team)?;
         let of = OfCollective::new(peers(&start.schedule, &team.members), Chosen::Nothing);
-        self.post_collective(operation, of, |core, now| core.start(now, start))
+        self.post_collective(operation, of, call.is_nested, |core, now| core.start(now, start))
     }
 
     /// Begins a collective of a team by the algorithm that is selected for it, as `make` says, and posts its first steps; a burst of
@@ -65,7 +65,7 @@ impl Kernel {
         call: &Call,
         make: impl FnOnce(&Plan) -> Start + Send + 'static,
     ) -> Result<SharedCompletion> {
-        let _call = self.call_collective(team)?;
+        let within = self.call_collective(team)?;
         team.check(self.rank, call.root)?;
         // Only the whole job's follow what is observed, and may have to wait for that.
         let is_later = team.is_job() && self.defers();
@@ -75,17 +75,19 @@ impl Kernel {
         let start = make(&plan);
         let of_group = (!team.is_job()).then(|| peers(&start.schedule, &team.members));
         let of = OfCollective::planned(plan, of_group);
-        let completion = self.post_collective(operation, of, |core, now| core.start(now, start))?;
+        let completion = self.post_collective(operation, of, within.is_nested, |core, now| core.start(now, start))?;
         if exchanges {
             self.exchange_observations();
         }
         Ok(completion)
     }
 
+    /// `waits`: the caller waits for it at once.
     pub(super) fn post_collective(
         &self,
         operation: Operation,
         of: OfCollective,
+        waits: bool,
         post: impl FnOnce(&mut Core, Duration) -> Result<OpId>,
     ) -> Result<SharedCompletion> {
         let now = self.clock.now();
@@ -103,13 +105,14 @@ impl Kernel {
         }
         let core = self.begin_collective(core, op, gathers);
         let is_gathered = gathers && core.engine.has_pending();
-        self.unlock(core);
+        self.leave_begun(core, &completion, waits);
         if is_gathered {
             self.wake.because(Reason::Gathered);
         }
         // Not yet the task: that would wake it on a core that computes.
         if self.calls.asking.load(Ordering::Relaxed) == asking::IDLE {
-            let _ = self.calls.asking.compare_exchange(asking::IDLE, asking::BEGUN, Ordering::SeqCst, Ordering::Relaxed);
+            let _ =
+                self.calls.asking.compare_exchange(asking::IDLE, asking::BEGUN, Ordering::SeqCst, Ordering::Relaxed);
         }
         let left = self.clock.now();
         self.calls.left.store(nanoseconds(left), Ordering::Relaxed);

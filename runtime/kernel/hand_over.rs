@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Kernel;
+use super::completion::Completion;
 use super::core::Core;
 use super::panics::{Locked, wake};
 use super::wake::Reason;
@@ -60,6 +61,13 @@ impl Kernel {
         core.unlock(is_fair);
         wake(wakers);
         drop(spent);
+    }
+
+    /// Unlocks after a collective has begun. Whoever `waits` for it in the same call carries on itself: the task would only take its core
+    /// away, or a peer's.
+    pub(super) fn leave_begun(&self, core: Locked<'_>, completion: &Completion, waits: bool) {
+        // Once it is over nobody waits for others that can go on.
+        if waits && !completion.is_done() { self.release(core) } else { self.unlock(core) }
     }
 
     /// Carries on with the collectives that can go on, until none can or one has taken long: then the links have

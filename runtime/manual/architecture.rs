@@ -65,6 +65,8 @@
 //!    directly to the receive buffer instead of through memory of the window.
 //! 8. Beside links that are ready, what wakes the task is one closed set of reasons (`kernel/wake`), timers
 //!    (`kernel/timers`), orders of the program and notices of the coordinator; `kernel/task` acts on each in one place.
+//! 9. Copies and combinations of a collective are done in slices, by whoever has the links. What is left when a call returns is
+//!    the task's to do. A blocking call does it itself, in the wait that follows, and does not wake the task for it.
 //!
 //! In deferred mode (`LATHIDE_OVERLAP=off`) the task owns progress only while a future waits, and `initwrite` sends
 //! nothing: bytes move only inside a wait.

@@ -8,11 +8,11 @@ use foldhash::{HashMap, HashMapExt};
 use parking_lot::Mutex;
 
 use super::timing::{Timed, Timing};
+use crate::buffer::ElementType;
 use crate::collective::calibration::{
     Calibration, Due, ENTRIES_MAX, Exchanged, Key, LONG_CALL_S, Line, Observed, Outcome, SHORT_CALL_S, Way,
 };
 use crate::collective::choose::{Candidate, Choice, Prices, Sequence, converging};
-use crate::buffer::ElementType;
 use crate::collective::prepared::Prepared;
 use crate::collective::signature::Signature;
 use crate::collective::{Algorithm, Call, CandidateReport, ChangeReport, CollectiveReport};
@@ -241,7 +241,15 @@ impl Planner {
         let timing = if is_told { used.timing.clone() } else { Arc::default() };
         let timed = Timed { timing, predicted_s };
         let is_trial = self.calibration.as_ref().is_some_and(|calibration| calibration.is_on_trial(key));
-        let plan = Arc::new(Plan { algorithm, choice, schedule: schedule.into(), timed, signature: OnceLock::new(), apart, is_trial });
+        let plan = Arc::new(Plan {
+            algorithm,
+            choice,
+            schedule: schedule.into(),
+            timed,
+            signature: OnceLock::new(),
+            apart,
+            is_trial,
+        });
         if self.plans.len() == PLANS_MAX {
             self.plans.clear();
         }

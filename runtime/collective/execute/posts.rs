@@ -93,7 +93,7 @@ impl Collectives {
                 }
             };
             match posted {
-                Ok(message) => _ = self.steps.insert(message, Step { whole: op, step, peer, is_read }),
+                Ok(message) => self.steps.insert(message, Step { whole: op, step, peer, is_read }),
                 Err(error) => {
                     failure = Some(error);
                     break;

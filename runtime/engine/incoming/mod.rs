@@ -31,9 +31,9 @@ use crate::ids::Rank;
 use crate::operation::{Operation, OperationKind};
 use crate::wire::frame::{Context, MatchKey, MessageHeader};
 pub(super) use leaving::Orphan;
+use posted::PostedReads;
 #[cfg(test)]
 use tables::IDLE_ENTRIES_MAX;
-use posted::PostedReads;
 use tables::shrink;
 
 pub(super) struct Incoming {

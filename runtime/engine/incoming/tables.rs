@@ -4,7 +4,6 @@ use std::hash::Hash;
 
 use foldhash::HashMap;
 
-
 /// Entries that a table may have room for without need.
 pub(super) const IDLE_ENTRIES_MAX: usize = 1024;
 

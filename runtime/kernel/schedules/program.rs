@@ -186,6 +186,16 @@ fn post(kernel: &Kernel, kind: OperationKind, peer: usize, tag: u32) -> Arc<Comp
 
 /// Begins a relay, as [`super::super::Kernel`] begins a collective.
 pub(super) fn initrelay(kernel: &Kernel, from: usize, tag: u32, to: usize) -> Arc<Completion> {
+    begin_relay(kernel, (from, tag, to), false)
+}
+
+/// Begins a relay and waits for it, as a blocking call does.
+pub(super) fn relay(kernel: &Kernel, from: usize, tag: u32, to: usize) {
+    let relay = begin_relay(kernel, (from, tag, to), true);
+    wait(kernel, relay).expect("nothing fails");
+}
+
+fn begin_relay(kernel: &Kernel, (from, tag, to): (usize, u32, usize), waits: bool) -> Arc<Completion> {
     kernel.ownership.program_enters(kernel.clock.now());
     let mut core = kernel.lock();
     let op = core.relay(from, tag, to);
@@ -196,7 +206,7 @@ pub(super) fn initrelay(kernel: &Kernel, from: usize, tag: u32, to: usize) -> Ar
     // Whether what it writes waits for others is left to chance.
     let gathers = kernel.task_may_move() && machine::once_in(3);
     let core = kernel.begin_collective(core, op, gathers);
-    kernel.unlock(core);
+    kernel.leave_begun(core, &completion, waits);
     if gathers {
         kernel.wake.because(Reason::Gathered);
     }

@@ -1,6 +1,6 @@
 //! Collectives under every schedule: relays, whose parts run without the lock.
 
-use super::program::{arrive, block_on, heard, initrelay, initwrite, make_room, test, wait};
+use super::program::{arrive, block_on, heard, initrelay, initwrite, make_room, relay, test, wait};
 use super::runs::{DEFERRED, NO_ROOM, Scenario, explore, read};
 
 /// Collectives go on whether this thread waits for them, another waits, or nobody does; some of their parts are long.
@@ -45,9 +45,55 @@ const DEFERRED_RELAYS: Scenario = Scenario {
     ],
 };
 
+/// Blocking calls beside others: whoever waits in the call that has begun a collective carries on itself, or somebody else does.
+const BLOCKING_RELAYS: Scenario = Scenario {
+    setup: NO_ROOM,
+    acts: &[
+        |kernel| relay(kernel, 0, 1, 1),
+        |kernel| relay(kernel, 1, 2, 0),
+        |kernel| {
+            let _ = initrelay(kernel, 1, 4, 0);
+            read(kernel, 1, 3);
+        },
+        |_| {
+            arrive(1, 2);
+            arrive(0, 1);
+            arrive(1, 4);
+            arrive(1, 3);
+        },
+        |_| {
+            make_room(0, 2);
+            make_room(1, 1);
+            heard(1, 1);
+            heard(0, 2);
+        },
+    ],
+};
+
+/// The thread that helps waits for what comes only when a blocking call beside it has gone on.
+const RELAY_BEFORE_READ: Scenario = Scenario {
+    setup: NO_ROOM,
+    acts: &[
+        |kernel| relay(kernel, 0, 1, 1),
+        |kernel| read(kernel, 1, 3),
+        |_| arrive(0, 1),
+        |_| {
+            make_room(1, 1);
+            heard(1, 1);
+            arrive(1, 3);
+        },
+    ],
+};
+
 #[test]
 fn collectives_go_on_whoever_waits() {
     explore(RELAYS);
+}
+
+#[test]
+fn blocking_calls_carry_their_collectives_on() {
+    explore(BLOCKING_RELAYS);
+    explore(RELAY_BEFORE_READ);
 }
 
 #[test]
