@@ -117,3 +117,61 @@ impl PostedReads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::buffer::Element;
+    use crate::ids::Tag;
+
+    fn key(tag: u32) -> MatchKey {
+        MatchKey::user(Tag(tag))
+    }
+
+    proptest! {
+        #![proptest_config(crate::scale::cases(256))]
+
+        /// Whatever is posted, met and withdrawn, of few tags or many, each tag's reads are met in their order.
+        #[test]
+        fn each_keys_reads_are_in_the_order_of_posting(calls in prop::collection::vec((0u8..4, 0u32..100, 0u64..8), 0..600)) {
+            let (mut posted, mut model, mut next) = (PostedReads::default(), BTreeMap::<u32, Vec<OpId>>::new(), 0);
+            for (call, at, back) in calls {
+                // Mostly a few tags, and now and then another.
+                let tag = if at < 80 { at % 3 } else { at };
+                let queue = model.entry(tag).or_default();
+                match call {
+                    0 | 1 => {
+                        next += 1;
+                        posted.push(key(tag), Posted::new(OpId(next), Box::new(vec![0u8; 1]), u8::TYPE, Duration::ZERO));
+                        queue.push(OpId(next));
+                    }
+                    2 => {
+                        let first = (!queue.is_empty()).then(|| queue.remove(0));
+                        prop_assert_eq!(posted.front(key(tag)).map(|read| read.op), first);
+                        prop_assert_eq!(posted.take_front(key(tag)).map(|read| read.op), first);
+                    }
+                    _ => {
+                        let op = OpId(next.saturating_sub(back));
+                        let at = queue.iter().position(|own| *own == op);
+                        prop_assert_eq!(posted.remove(key(tag), op).map(|read| read.op), at.map(|at| queue.remove(at)));
+                    }
+                }
+            }
+            let all = |reads: Vec<(MatchKey, OpId)>| {
+                let mut reads: Vec<(u32, OpId)> = reads.into_iter().map(|(key, op)| (key.tag.0, op)).collect();
+                // Each key's keep their order.
+                reads.sort_by_key(|(tag, _)| *tag);
+                reads
+            };
+            let expected: Vec<_> = model.into_iter().flat_map(|(tag, ops)| ops.into_iter().map(move |op| (tag, op))).collect();
+            prop_assert_eq!(&all(posted.iter().map(|(key, read)| (key, read.op)).collect()), &expected);
+            prop_assert_eq!(&all(posted.drain().map(|(key, read)| (key, read.op)).collect()), &expected);
+            prop_assert!(posted.iter().next().is_none());
+        }
+    }
+}
