@@ -38,7 +38,7 @@ pub(crate) struct Completion {
 
 /// What a collective's completion knows beside its operation.
 pub(crate) struct OfCollective {
-    /// With whom messages are exchanged, if it is not with those of the plan, each with the same number in the job.
+    /// With whom messages are exchanged, if not with the ranks of the plan's schedule.
     pub(crate) peers: Option<Arc<[Rank]>>,
     /// Why its algorithm was taken.
     pub(crate) choice: Chosen,
@@ -51,7 +51,7 @@ impl OfCollective {
         OfCollective { peers: Some(peers), choice, begun: AtomicU64::new(0) }
     }
 
-    /// Of one that is carried out by `plan`, among its ranks or, in a group, these.
+    /// Of one that is carried out by `plan`. `peers`: what the job calls the ranks of its schedule, in a group.
     pub(crate) fn planned(plan: Arc<Plan>, peers: Option<Arc<[Rank]>>) -> Self {
         OfCollective { peers, choice: Chosen::Now(plan), begun: AtomicU64::new(0) }
     }

@@ -66,8 +66,9 @@ impl Kernel {
     /// Unlocks after a collective has begun. Whoever `waits` for it in the same call carries on itself: the task would only take its core
     /// away, or a peer's.
     pub(super) fn leave_begun(&self, core: Locked<'_>, completion: &Completion, waits: bool) {
-        // Once it is over nobody waits for others that can go on.
-        if waits && !completion.is_done() { self.release(core) } else { self.unlock(core) }
+        // Who is done does not wait, and who helps already may sleep. Who helps from now on begins with what can go on.
+        let carries_on = waits && !completion.is_done() && !self.help.is_held();
+        if carries_on { self.release(core) } else { self.unlock(core) }
     }
 
     /// Carries on with the collectives that can go on, until none can or one has taken long: then the links have

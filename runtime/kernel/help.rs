@@ -91,8 +91,6 @@ impl Kernel {
             }
             now = None;
             self.observer.tell(|| self.clock.now(), || What::HandOver);
-            // What this thread would have carried on with, whoever helps may not know before its next tick.
-            self.unlock(self.lock());
             self.park(condition, deadline);
             if condition.is_met_outside() {
                 return true;

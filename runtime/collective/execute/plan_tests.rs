@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
+use crate::buffer::Element;
 use crate::collective::calibration::Line;
 use crate::operation::Collective;
 
@@ -214,5 +215,26 @@ fn an_override_stays() {
             let (_, own, result) = planner.exchange(measured(1e-3, 1e-9), None, Line::default(), 0).expect("on");
             result.set(own.repeat(4)).expect("once");
         }
+    }
+}
+
+/// What is kept of the first call by a plan is not taken for others by it: ranks that differ in the operator or the type would not see it.
+#[test]
+fn calls_by_one_plan_have_signatures_of_their_own() {
+    let call = Call::new(Collective::Allreduce, 4, 100, 8);
+    let mut planner = Planner::new(Rank(0), CostModel::lan(), Overrides::none(), false);
+    let mut plan = || match planner.next(&call) {
+        Planned::Now { plan, .. } => plan,
+        Planned::Later => panic!("nothing is exchanged"),
+    };
+    for (element, operator) in
+        [(f64::TYPE, "sum"), (f64::TYPE, "max"), (u64::TYPE, "sum"), (f64::TYPE, ""), (f64::TYPE, "sum")]
+    {
+        let plan = plan();
+        assert_eq!(
+            plan.signature(&call, element, operator),
+            Signature::new(&call, plan.algorithm, element, operator),
+            "{element} by {operator}"
+        );
     }
 }

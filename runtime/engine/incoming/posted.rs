@@ -48,10 +48,7 @@ impl PostedReads {
 
     /// The oldest read of `key`.
     pub(super) fn front(&self, key: MatchKey) -> Option<&Posted> {
-        if self.key == Some(key) {
-            return self.latest.front();
-        }
-        if self.others.is_empty() { None } else { self.others.get(&key)?.front() }
+        if self.key == Some(key) { self.latest.front() } else { self.others.get(&key)?.front() }
     }
 
     /// The reads of `key`, perhaps none.
@@ -67,9 +64,6 @@ impl PostedReads {
                 self.latest = VecDeque::new();
             }
             return front;
-        }
-        if self.others.is_empty() {
-            return None;
         }
         let front = self.others.get_mut(&key)?.pop_front();
         self.tidy(key);

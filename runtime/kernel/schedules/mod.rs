@@ -85,7 +85,6 @@ struct Unobserved;
 impl Unobserved {
     fn tell(&self, _: impl FnOnce() -> Duration, _: impl FnOnce() -> What) {}
     fn enters(&self, _: Duration) {}
-
     fn begins_wait(&self, _: Duration, _: impl Iterator<Item = (OpId, Operation)>) {}
     fn leaves_wait(&self, _: Duration, _: Duration, _: impl Iterator<Item = (OpId, Operation)>) {}
     fn leaves_at_once(&self, _: Duration) {}
