@@ -22,10 +22,14 @@ pub(crate) fn schedule(rank: Rank, ranks: u32, count: u64) -> Schedule {
         let region = |held: &Range<u32>| whole.part(&blocks.range(held.clone()));
         let (combined, rounds) = halving::append(builder, groups, group, region, joined);
         let mut known = vec![combined];
+        let mut later = None;
         for round in rounds.iter().rev() {
-            // The partner has combined what it was given, in whose place its result comes.
+            // The partner has combined what it was given, in whose place its result comes. What is not acknowledged of it when that
+            // place is taken is copied: so it is taken when the next round's message has come, or the last one's own.
+            let is_free = [round.sent, later.or(round.received)];
+            later = round.received;
             builder.send(round.partner, round.kept, &known);
-            known.push(builder.receive(round.partner, round.given, &[round.sent]));
+            known.push(builder.receive(round.partner, round.given, &is_free));
         }
         known
     })

@@ -35,12 +35,13 @@ pub(crate) fn schedule(rank: Rank, ranks: u32, blocks: &Blocks) -> Schedule {
     builder.finish()
 }
 
-/// A round: what a group has kept, what it has given to its partner, and when that had left.
+/// A round: what a group has kept, what it has given to its partner, and when that had left; when what it was given had come.
 pub(in crate::collective) struct Round {
     pub(in crate::collective) partner: Rank,
     pub(in crate::collective) kept: Region,
     pub(in crate::collective) given: Region,
     pub(in crate::collective) sent: After,
+    pub(in crate::collective) received: After,
 }
 
 /// The rounds of `group`, at whose end it has combined what is its own. `region`: what the blocks of some groups are; `combined`:
@@ -67,7 +68,7 @@ pub(in crate::collective) fn append(
         let side = if partner < group { Side::Left } else { Side::Right };
         // An empty half leaves what was combined before to be waited for.
         combined = builder.combine(kept, room, side, &[received, combined]).or(combined);
-        rounds.push(Round { partner: groups.head(partner), kept, given, sent });
+        rounds.push(Round { partner: groups.head(partner), kept, given, sent, received });
         held = keeps;
     }
     (combined, rounds)
