@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::descriptors;
 use super::keepalive::{self, EndedBy};
+use super::loopback;
 use super::pending::{self, Authentication, Pending};
 use super::socket_buffer::SocketBuffer;
 use crate::config::KEEPALIVE;
@@ -207,6 +208,7 @@ pub(super) async fn connect(address: SocketAddr, buffer: SocketBuffer, patience:
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // The window that may ever be announced is agreed on with the first packets.
     buffer.set(&(&socket).into())?;
+    loopback::unpace(&(&socket).into(), address.ip());
     let stream = match timeout(patience, socket.connect(address)).await {
         Ok(stream) => stream?,
         Err(_) => return Err(io::ErrorKind::TimedOut.into()),

@@ -4,10 +4,10 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 use tokio::net::TcpListener;
 
-use super::handshake;
+use super::{handshake, loopback};
 use crate::config::Config;
 
 /// Opens the node's listener, on the address that reached the rendezvous unless other rules are set; and what the others
@@ -40,7 +40,10 @@ pub(crate) async fn bind(address: IpAddr, ports: Option<RangeInclusive<u16>>) ->
     let mut cause = String::new();
     for port in ports.unwrap_or(0..=0) {
         match TcpListener::bind((address, port)).await {
-            Ok(listener) => return Ok(listener),
+            Ok(listener) => {
+                loopback::unpace(&SockRef::from(&listener), address);
+                return Ok(listener);
+            }
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => cause = "all are in use".to_owned(),
             Err(error) => return Err(format!("it cannot listen on {address}{named}: {}", handshake::explain(&error))),
         }

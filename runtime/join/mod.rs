@@ -35,6 +35,7 @@ pub(crate) mod invitation;
 pub(crate) mod keepalive;
 pub(crate) mod lines;
 pub(crate) mod listening;
+mod loopback;
 pub(crate) mod mesh;
 mod pending;
 mod rank_slot;

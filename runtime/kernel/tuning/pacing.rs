@@ -3,9 +3,9 @@
 //! BBR, the default congestion control of many systems, spreads packets in time, by the bandwidth that it has seen the connection have.
 //! That keeps the queue of a slow link short. It costs more than it brings in two cases, and there a connection is freed of pacing:
 //!
-//! - Within a host. Over a loopback pacing costs half of the bandwidth, and there is nothing to congest; but a loopback may also be
-//!   shaped to stand for a slow link. So a connection within a host begins as the system makes it, and is freed of pacing once it
-//!   has carried more than any shaped link would.
+//! - Within a host. There pacing costs half of the bandwidth, and there is nothing to congest. Over a loopback that nobody shapes
+//!   connections do not begin with it (`join::loopback`). Any other begins as the system makes it, and is given another congestion
+//!   control once it has carried more than any shaped link would. Linux goes on to pace it then, but no more by what it has seen.
 //! - Between hosts that are close, in a job of several peers. These share the ports of a switch in turns: what a connection
 //!   has seen is its share of a gather or an alltoall, and it paces the messages after that by it.
 
@@ -13,7 +13,7 @@ use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::join::handshake::is_local;
 
@@ -41,8 +41,11 @@ impl Pacing {
     /// `is_on`: whether it may be freed of pacing; `has_others`: whether this node has links to others, too.
     pub(in crate::kernel) fn new(stream: &TcpStream, is_on: bool, has_others: bool) -> Self {
         let socket = SockRef::from(stream);
-        let may_change = is_on && socket.tcp_congestion().is_ok_and(|name| name.starts_with(PACES));
         let is_within_host = is_local(&socket);
+        if !is_on && is_within_host {
+            as_by_default(&socket);
+        }
+        let may_change = is_on && socket.tcp_congestion().is_ok_and(|name| name.starts_with(PACES));
         if may_change && !is_within_host && has_others && is_close(stream) {
             free(&socket);
         }
@@ -74,6 +77,14 @@ fn free(socket: &SockRef<'_>) {
     let _ = socket.set_tcp_congestion(PLAIN);
 }
 
+/// Gives it the congestion control that new connections have.
+fn as_by_default(socket: &SockRef<'_>) {
+    let new = Socket::new(Domain::IPV4, Type::STREAM, None);
+    if let Ok(name) = new.and_then(|new| new.tcp_congestion()) {
+        let _ = socket.set_tcp_congestion(&name);
+    }
+}
+
 /// Whether the other end is close, by the shortest round trip so far.
 fn is_close(stream: &TcpStream) -> bool {
     lathide_sys::tcp::flow(stream.as_fd()).is_ok_and(|flow| flow.shortest_round_trip < CLOSE)
@@ -82,8 +93,6 @@ fn is_close(stream: &TcpStream) -> bool {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
-
-    use socket2::{Domain, Socket, Type};
 
     use super::*;
 
