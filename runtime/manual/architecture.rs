@@ -82,7 +82,7 @@
 //! | `poll_interval` | how much comes in during an interval | how often the task looks while a long message comes in |
 //! | `batching` | how quickly small writes follow each other | whether a small write waits for the next |
 //! | `notsent_lowat` | the rate of a link | how much unsent data its socket may hold |
-//! | `pacing` | how fast a connection within a host is, how close another host is | whether it is paced |
+//! | `pacing` | whether the loopback is shaped, how fast a connection within a host is, how close another host is | whether it is paced |
 //!
 //! **Unsent data (notsent-lowat).** A socket holds little data that is not sent yet (`TCP_NOTSENT_LOWAT`), so that a
 //! small message can overtake a long one as late as possible. The limit is what the link sends in 6 ms while the
@@ -103,9 +103,10 @@
 //! nothing. A write that does not follow others leaves within its own call. The same holds for short collectives that
 //! follow each other and wait for nothing: a root's broadcasts and scatters, what other ranks send in gathers and reductions.
 //!
-//! **Pacing.** A connection within a host starts with the system's congestion control. Once it has carried 1 MiB at
-//! more than 10 Gbit/s it changes to `reno`. BBR, the default of many systems, paces: over loopback that costs half of
-//! the bandwidth, and there is nothing to congest. In a job of three or more ranks, a connection between hosts whose shortest round trip
+//! **Pacing.** BBR, the default congestion control of many systems, paces: over loopback that costs half of the bandwidth, and there
+//! is nothing to congest. So a connection over a loopback that has no queueing discipline has `reno` from the start (`join/loopback`).
+//! It must be so early: Linux goes on to pace what has begun with BBR, by its window and round trip then, with a timer for each segment.
+//! Any other connection within a host starts with the system's, and changes to `reno` once it has carried 1 MiB at more than 10 Gbit/s. In a job of three or more ranks, a connection between hosts whose shortest round trip
 //! is below 1 ms changes to `reno` at once: its ranks share the ports of a switch in turns, and BBR takes a connection's share of a
 //! gather for its bandwidth, and paces later messages by it. The price: a long message fills the queue of a port, and a short one
 //! behind it waits there (1 Gbit/s, one queue of 1 MB: 3 instead of 1.1 ms). All other links keep the system's default.
