@@ -41,6 +41,7 @@ pub mod environment {
 /// Connections that authenticate.
 pub mod handshake {
     pub use crate::join::handshake::{Connection, DialError, Guest, dial, incarnation, receive};
+    pub use crate::join::loopback::unpace;
     pub use crate::join::socket_buffer::SocketBuffer;
     pub use crate::wire::cipher::CipherError;
     pub use crate::wire::handshake::{

@@ -19,7 +19,7 @@ const INTERFACE: u32 = 1;
 
 /// Has connections of `socket`, to or from `address`, not paced if they pass a loopback that nobody shapes. For a socket that is not
 /// connected, or a listener for what it will accept.
-pub(super) fn unpace(socket: &SockRef<'_>, address: IpAddr) {
+pub fn unpace(socket: &SockRef<'_>, address: IpAddr) {
     if address.is_loopback() && discipline().is_ok_and(|name| name.as_deref() == Some(NO_QUEUE)) {
         // Where it may not be chosen, the default does too.
         let _ = socket.set_tcp_congestion(PLAIN);

@@ -11,6 +11,7 @@
 //! | `lines`, `framing`, `session` | one connection of such a line, its frames, and what outlives it (the latter two are pure) |
 //! | `handshake`, `pending`, `descriptors` | connections that authenticate, and how many may not have yet |
 //! | `mesh` | a link to each other rank |
+//! | `loopback` | connections over a loopback that nobody shapes are not paced |
 //! | `socket_buffer` | how large a link's buffers in the system are |
 //! | `keepalive` | a host that is gone is noticed |
 //! | `deadlock` | who waits for whom, and whether that can end (pure) |
@@ -35,7 +36,7 @@ pub(crate) mod invitation;
 pub(crate) mod keepalive;
 pub(crate) mod lines;
 pub(crate) mod listening;
-mod loopback;
+pub(crate) mod loopback;
 pub(crate) mod mesh;
 mod pending;
 mod rank_slot;

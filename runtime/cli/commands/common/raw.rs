@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use lathide::launcher::environment::port_range;
-use lathide::launcher::handshake::SocketBuffer;
+use lathide::launcher::handshake::{SocketBuffer, unpace};
 use lathide::launcher::interface::loopback;
 use lathide::launcher::variables;
 use lathide::{Node, Tag};
@@ -101,6 +101,7 @@ impl Raw {
         let listener = listener.map_err(failed)?;
         // Nobody knows the address yet.
         own_buffer().set(&(&listener).into()).map_err(failed)?;
+        unpace(&(&listener).into(), listener.local_addr().map_err(failed)?.ip());
         let mut token = [0; TOKEN_BYTES];
         getrandom::fill(&mut token)?;
         let invitation = serde_json::to_vec(&(listener.local_addr().map_err(failed)?, token))?;
@@ -111,6 +112,7 @@ impl Raw {
     fn dial(address: SocketAddr, token: &[u8], yields: bool) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
         own_buffer().set(&(&socket).into())?;
+        unpace(&(&socket).into(), address.ip());
         socket.connect(&address.into())?;
         let mut raw = Raw::new(socket.into(), yields)?;
         raw.write(token)?;
