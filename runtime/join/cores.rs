@@ -35,9 +35,14 @@ impl Cores {
     pub(crate) fn polling(&self, has_core: bool) -> Polling {
         match has_core {
             true => Polling::Own,
-            false if count(&self.mask) > self.at_once as usize => Polling::Never,
+            false if self.has_quota() => Polling::Never,
             false => Polling::Shared,
         }
+    }
+
+    /// Whether it may keep fewer processors busy than it may run on.
+    fn has_quota(&self) -> bool {
+        count(&self.mask) > self.at_once as usize
     }
 }
 
@@ -54,9 +59,9 @@ pub(crate) fn may_poll(ranks: &[Cores]) -> Vec<bool> {
         let is_known = masks.iter().all(|mask| count(mask) > 0);
         let fits = !is_known || has_core_each(&masks);
         for &rank in here {
-            let Cores { mask, at_once, .. } = &ranks[rank];
+            let Cores { at_once, .. } = &ranks[rank];
             // Who shares a quota is not known, so it must do for all.
-            let is_limited = !is_known || count(mask) > *at_once as usize;
+            let is_limited = !is_known || ranks[rank].has_quota();
             may[rank] = fits && (!is_limited || here.len() <= *at_once as usize);
         }
     }
@@ -67,9 +72,11 @@ pub(crate) fn may_poll(ranks: &[Cores]) -> Vec<bool> {
 pub(crate) fn ranks_per_core(ranks: &[Cores]) -> f64 {
     let mut hosts: BTreeMap<&str, (u32, Vec<u64>, u32)> = BTreeMap::new();
     for cores in ranks {
-        let (count, union, at_once) = hosts.entry(&cores.host).or_default();
-        *count += 1;
-        *at_once = cores.at_once.max(*at_once);
+        let (here, union, at_once) = hosts.entry(&cores.host).or_default();
+        *here += 1;
+        // Who is bound to one core keeps no more than that busy, and yet has no quota.
+        let is_limit = cores.has_quota() || count(&cores.mask) == 0;
+        *at_once = (*at_once).max(if is_limit { cores.at_once } else { u32::MAX });
         let words = cores.mask.len().min(WORDS_MAX);
         union.resize(words.max(union.len()), 0);
         union.iter_mut().zip(&cores.mask).for_each(|(all, own)| *all |= own);
@@ -164,6 +171,10 @@ mod tests {
         assert_eq!(ranks_per_core(&on_each("a", 0b11, 8)), 4.0);
         assert_eq!(ranks_per_core(&on_each("a", 0b1111, 2)), 1.0);
         assert_eq!(ranks_per_core(&[on_each("a", 0b11, 2), on_each("b", 0b1, 3)].concat()), 3.0, "the worst host");
+        assert_eq!(ranks_per_core(&[on("a", &[0b01]), on("a", &[0b10])]), 1.0, "each is bound to its own");
+        assert_eq!(ranks_per_core(&[0b01, 0b01, 0b10, 0b11].map(|mask| on("a", &[mask]))), 2.0, "some are bound");
+        let limited = Cores { at_once: 2, ..on("a", &[0xff]) };
+        assert_eq!(ranks_per_core(&vec![limited; 4]), 2.0, "a quota");
         let unknown = Cores { host: "a".into(), ..Cores::default() };
         assert_eq!(ranks_per_core(&vec![unknown; 4]), 1.0);
     }
