@@ -36,12 +36,11 @@ pub(in crate::collective) fn append(
     own: Rank,
     (regions, first): (&[Region], Region),
     ready: After,
-    before: Option<Before>,
+    mut before: Option<Before>,
 ) {
     let ranks = regions.len() as u32;
     let (left, right) = (rank.on_ring(-1, ranks), rank.on_ring(1, ranks));
     let mut here = ready;
-    let mut before = before;
     for round in 0..i64::from(ranks) - 1 {
         let out = own.on_ring(-round, ranks).index();
         let into = own.on_ring(-round - 1, ranks).index();
