@@ -16,6 +16,7 @@ use std::time::Duration;
 use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::join::handshake::is_local;
+use crate::join::loopback::{PACES, PLAIN};
 
 /// The traffic that is judged at a time.
 const SAMPLE_BYTES: usize = 1 << 20;
@@ -24,10 +25,6 @@ const FAST: Duration = Duration::from_micros(840);
 /// The shortest round trip between hosts that are close: on one switch, or a few. Queues on such paths are short, and losses
 /// are seen at once.
 const CLOSE: Duration = Duration::from_millis(1);
-/// A congestion control that paces begins with this.
-const PACES: &[u8] = b"bbr";
-/// One that does not, and that every Linux has.
-const PLAIN: &[u8] = b"reno";
 
 /// What one connection has carried.
 pub(in crate::kernel) struct Pacing {
