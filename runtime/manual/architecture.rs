@@ -108,8 +108,8 @@
 //! start (`join/loopback`).
 //! It must be so early: Linux goes on to pace what has begun with BBR, by its window and round trip then, with a timer for each segment.
 //! Any other connection within a host starts with the system's, and changes to `reno` once it has carried 1 MiB at more than 10
-//! Gbit/s. In a job of three or more ranks, a connection between hosts whose shortest round trip is below 1 ms changes to `reno` at once: its ranks share the ports of a switch in turns, and BBR takes a connection's share of a
-//! gather for its bandwidth, and paces later messages by it. The price: a long message fills the queue of a port, and a short one
+//! Gbit/s. In a job of three or more ranks, a connection between hosts whose shortest round trip is below 1 ms changes to
+//! `reno` at once: its ranks share the ports of a switch in turns, and BBR takes a connection's share of a gather for its bandwidth, and paces later messages by it. The price: a long message fills the queue of a port, and a short one
 //! behind it waits there (1 Gbit/s, one queue of 1 MB: 3 instead of 1.1 ms). All other links keep the system's default.
 //!
 //! **Short messages in turn.** A rank that has sent a short message reads one short message at a time (`engine/hearing`). The peer may have
