@@ -4,7 +4,8 @@
 //! megabytes per millisecond it waits for microseconds even behind many, and there the header of each fragment is
 //! what costs: two more slices per fragment are a sixth of the system's work for a transfer. So where the socket
 //! takes whatever it is given, consecutive fragments of one message travel as a *batch* behind one header; where it
-//! fills up, each travels alone.
+//! fills up, each travels alone. It is known of a link within a host before it has carried anything; of others when long messages have
+//! passed.
 
 /// Fragments in the longest batch.
 const FRAGMENTS_MAX: usize = 16;
@@ -31,6 +32,11 @@ impl Batch {
     /// From now on each fragment travels alone.
     pub(super) fn disable(&mut self) {
         (self.fragments, self.most) = (1, 1);
+    }
+
+    /// The link does not leave the host: it is fast, until it shows otherwise.
+    pub(super) fn stays_within_host(&mut self) {
+        self.fragments = self.most;
     }
 
     /// The most payload behind one header now.
@@ -77,10 +83,20 @@ mod tests {
     }
 
     #[test]
+    fn within_a_host_a_train_begins_long_and_shrinks_like_others() {
+        let mut batch = Batch::new(4096);
+        batch.stays_within_host();
+        assert_eq!(batch.bytes(), 64 << 10);
+        (0..10).for_each(|_| batch.was_blocked(40_000));
+        assert_eq!(batch.bytes(), 4096, "it is shaped, or its reader slow");
+    }
+
+    #[test]
     fn one_that_is_disabled_stays_a_fragment() {
         let mut batch = Batch::new(4096);
         (0..10).for_each(|_| batch.was_taken(256 << 10));
         batch.disable();
+        batch.stays_within_host();
         (0..10).for_each(|_| batch.was_taken(256 << 10));
         assert_eq!(batch.bytes(), 4096);
     }

@@ -90,6 +90,11 @@ impl Engine {
         self.links.iter_mut().for_each(|link| link.outgoing.batch.disable());
     }
 
+    /// The link to `peer` does not leave the host.
+    pub(crate) fn stays_within_host(&mut self, peer: Rank) {
+        self.links[peer.index()].outgoing.batch.stays_within_host();
+    }
+
     /// Posts a read of the next message of `key` from `from`.
     pub(crate) fn initread(
         &mut self,

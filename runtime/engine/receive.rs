@@ -23,8 +23,8 @@ const NOTICES_MAX: usize = 4;
 const HEAD_BYTES: usize = HEADER_BYTES + MESSAGE_HEADER_BYTES;
 /// Predicting pays from two frames on ...
 const PREDICTED_MIN: usize = 2;
-/// ... or if it saves copying more than this.
-const COPIED_MAX: usize = 4096;
+/// ... or if it saves copying more than this: a microsecond.
+const COPIED_MAX: usize = 16 << 10;
 
 /// What has been read of the frame under way.
 #[derive(Default)]

@@ -28,7 +28,7 @@ pub(super) const CALL_BYTES_MAX: usize = 256 << 10;
 const BURST_BYTES_MAX: usize = 1 << 20;
 /// Messages up to this are copied beside their header: a copy is cheaper than two more slices, and than to know of the buffer
 /// until the peer has acknowledged it.
-pub(crate) const COPY_BYTES_MAX: usize = 4096;
+pub(crate) const COPY_BYTES_MAX: usize = 8192;
 /// The same of the end of a longer message, whose buffer is known anyway.
 const COPY_END_BYTES_MAX: usize = 512;
 /// Small messages may pass long ones by this many fragments before a long one sends again.
