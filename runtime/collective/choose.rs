@@ -30,8 +30,8 @@ const IN_STEP_MAX: u32 = 4;
 /// How many times as long bytes take where rounds meet; measured among 6 to 8 ranks over 1 Gbit/s: 1.5 to 2.2 (Bruck), 1.7 (doubling), 1.3
 /// to 1.7 (halving).
 const OUT_OF_STEP: f64 = 1.5;
-/// The same of halving in two rounds: half of all comes before any of it is combined, and leaves the caches meanwhile. Measured among 4 ranks
-/// over loopback with 1 MiB: 1.2 to 1.3 times a ring's time.
+/// How many times as long bytes take by halves where ranks share cores: half of all comes before any of it is combined, and leaves the
+/// caches meanwhile. Measured among 4 and 8 ranks over loopback with 1 MiB: 1.1 to 1.3 times a ring's time.
 const BY_HALVES: f64 = 1.1;
 /// Schedules with more messages than this do not come into question with more segments.
 const MESSAGES_MAX: u64 = 8192;
@@ -218,13 +218,13 @@ impl Prices {
     /// How many times as long bytes take where messages meet at a port, and the one that is waited for takes longer: those of two rounds of
     /// ranks that share cores, and so are never in the same one, unless the partner is the same in all rounds; and of everybody to everybody.
     fn out_of_step(&self, collective: Collective, algorithm: Algorithm, ranks: u32) -> f64 {
-        let (is_crowded, meets) = (self.machine.shares_cores(), ranks > IN_STEP_MAX);
-        match algorithm {
-            Algorithm::Bruck | Algorithm::Doubling | Algorithm::Halving if is_crowded && meets => OUT_OF_STEP,
-            Algorithm::Halving if is_crowded && ranks > 2 => BY_HALVES,
-            Algorithm::Simple if !collective.has_root() && ranks > 2 => OUT_OF_STEP,
-            _ => 1.0,
-        }
+        let is_crowded = self.machine.shares_cores() && ranks > IN_STEP_MAX;
+        let meets = match algorithm {
+            Algorithm::Bruck | Algorithm::Doubling | Algorithm::Halving => is_crowded,
+            Algorithm::Simple => !collective.has_root() && ranks > 2,
+            _ => false,
+        };
+        if meets { OUT_OF_STEP } else { 1.0 }
     }
 
     /// What it costs if more bytes are sent to one rank at once than the queue in front of it holds: the transport
@@ -275,6 +275,8 @@ impl Prices {
                     Line { per_byte: line.per_byte * self.out_of_step(call.collective, algorithm, call.ranks), ..line };
                 let crowding = price::crowding(&schedules, 1.0, bytes, &self.machine);
                 let line = crowding.map_or(line, |crowding| crowding.line(line));
+                let by_halves = algorithm == Algorithm::Halving && self.machine.shares_cores() && call.ranks > 2;
+                let line = Line { per_byte: line.per_byte * if by_halves { BY_HALVES } else { 1.0 }, ..line };
                 // Copies are free in a simulation.
                 let copies = copies(call.collective, algorithm, call.ranks) * self.machine.combine;
                 Line { per_byte: line.per_byte + copies, ..line }

@@ -62,7 +62,7 @@ fn an_alltoall_tells_of_empty_blocks() {
 }
 
 /// Runs a reduction with blocks by all algorithms; `contribution(rank, index)`. Returns what each rank has in the end.
-fn reduced<T: Copy>(
+fn reduced<T: Copy + Send + 'static>(
     call: &Call,
     seed: u64,
     (operator, blank): (&Operator<T>, T),

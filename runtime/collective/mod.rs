@@ -8,6 +8,7 @@
 //! | `Prepared` | a schedule with what its executions have in common |
 //! | `Progress` | which steps may be posted, and which follow when they are complete |
 //! | `Workspace`, `Operator` | the buffers, which messages use without a copy, and the steps without messages |
+//! | `scratch` | memory of long scratch buffers, used again |
 //! | `barrier`, `broadcast`, `reduce`, `allreduce` | one algorithm per file |
 //! | `gather`, `scatter`, `allgather`, `alltoall`, `exchange` | the same |
 //! | `reduce_scatter`, `scan` | the same |
@@ -48,6 +49,7 @@ mod report;
 pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod schedule;
+mod scratch;
 pub(crate) mod signature;
 mod simulate;
 mod tree;

@@ -72,7 +72,7 @@ fn each(collective: Collective, is_commutative: bool, mut test: impl FnMut(&Call
 }
 
 /// Runs one reduction; `own` is what a rank contributes to an element.
-fn reduce<T: Copy>(
+fn reduce<T: Copy + Send + 'static>(
     call: &Call,
     algorithm: Algorithm,
     seed: u64,

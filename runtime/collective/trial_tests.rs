@@ -71,7 +71,7 @@ struct Trial<'a, T> {
 ///
 /// # Panics
 /// If they do not end, or a message meets a read of another length.
-pub(super) fn run<T: Copy>(
+pub(super) fn run<T: Copy + Send + 'static>(
     parts: Vec<Part<T>>,
     operator: &Operator<T>,
     blank: T,
@@ -107,7 +107,7 @@ pub(super) fn run<T: Copy>(
     trial.work.into_iter().map(|work| work.into_buffers()).map(|[_, output]| output).collect()
 }
 
-impl<T: Copy> Trial<'_, T> {
+impl<T: Copy + Send + 'static> Trial<'_, T> {
     fn post(&mut self, rank: usize) {
         let Some(step) = self.progress[rank].ready() else { return };
         self.events.push(Event::Post(rank));

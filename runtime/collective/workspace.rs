@@ -8,6 +8,7 @@ use lathide_sys::pieces::{Exclusive, Pieces, Shared};
 use super::operator::Operator;
 use super::prepared::{Prepared, span};
 use super::schedule::{Action, Buffer, Region};
+use super::scratch;
 use crate::buffer::memory;
 
 /// Scratch buffers of so many bytes are short.
@@ -19,13 +20,13 @@ pub(super) struct Workspace<T> {
     buffers: [Pieces<T>; 3],
 }
 
-impl<T: Copy> Workspace<T> {
+impl<T: Copy + Send + 'static> Workspace<T> {
     /// Buffers for `schedule`. `blank` fills the scratch buffer; no schedule reads what it has not written.
     pub(super) fn new(schedule: &Prepared, input: Vec<T>, output: Vec<T>, blank: T) -> Self {
         let length = schedule.scratch() as usize;
         // Zeros of a long buffer come with its memory; of a short one they are cheaper to write.
         let scratch = if length * size_of::<T>() > SHORT_BYTES {
-            vec![blank; length]
+            scratch::take(length).unwrap_or_else(|| vec![blank; length])
         } else {
             let mut scratch = Vec::with_capacity(length);
             scratch.resize(length, blank);
@@ -80,7 +81,10 @@ impl<T: Copy> Workspace<T> {
 
     /// The input and the output, given back. What a message has borrowed still is copied.
     pub(super) fn into_buffers(self) -> [Vec<T>; 2] {
-        let [input, output, _] = self.buffers;
+        let [input, output, room] = self.buffers;
+        if let Ok(room) = room.into_vec() {
+            scratch::keep(room);
+        }
         [input, output].map(|pieces| {
             pieces.into_vec().unwrap_or_else(|lent| memory::copy_of(&lent.share(0..lent.len()).expect(APART)))
         })
