@@ -348,6 +348,33 @@ fn a_silence_longer_than_the_time_to_resume_is_named_at_both_ends() {
     });
 }
 
+/// Of a rank that was cut, and one that leaves since it has lost it, the first is named first, however long it might have come back.
+#[test]
+fn a_rank_that_another_has_lost_too_is_named_before_that_one() {
+    on_runtime(async {
+        for launcher in [false, true] {
+            let served = served(3, launcher).await;
+            let between = Between::new(served.root, Vec::new()).await;
+            let node = |rank, at| node(rank, 3, at, RESUME);
+            let (mut first, mut cut, mut last) =
+                tokio::join!(node(0, served.root), node(1, between.at), node(2, served.root));
+            for node in [&mut first, &mut cut, &mut last] {
+                assert!(matches!(node.control.notices.recv().await, Some(Notice::Table { .. })));
+            }
+            between.is_open.send_replace(false);
+            // The rendezvous has seen it by then.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let (error, blames) = (Some("rank 1 is lost".to_owned()), Some(Rank(1)));
+            first.control.leave(Some(Report::Leaving { finalized: false, error, blames, sent: vec![] }), LONG).await;
+            let cause = lost(last.control.notices.recv().await);
+            assert!(cause.contains("rank 0 has lost it, too"), "{cause}");
+            let next = last.control.notices.recv().await;
+            assert!(matches!(next, Some(Notice::Lost { rank: Rank(0), .. })), "{next:?}");
+            served.task.abort();
+        }
+    });
+}
+
 /// A rank that comes back when it has been given up is told so.
 #[test]
 fn a_rank_that_was_given_up_is_not_taken_back() {

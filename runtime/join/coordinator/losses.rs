@@ -24,8 +24,19 @@ impl Coordinator {
     pub(super) async fn left(&mut self, rank: Rank, why: Option<String>, blames: Option<Rank>) {
         self.part_with(rank);
         self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames }).await;
+        if let Some(culprit) = blames {
+            self.is_blamed(culprit, rank);
+        }
         let cause = why.unwrap_or_else(|| "it left the job without finalize".into());
         self.part(rank, cause, (true, OTHER_HALF), true).await;
+    }
+
+    /// The rank `by` leaves since it has lost another one. If that one's connection was cut here, too, nobody waits for it any more: it
+    /// went first.
+    fn is_blamed(&mut self, culprit: Rank, by: Rank) {
+        let Some(Some(RankSlot { down: Some(down), .. })) = self.slots.get(culprit.index()) else { return };
+        let cause = format!("{}; rank {by} has lost it, too", down.cause);
+        self.pending_failures.end_cut(culprit, cause, Instant::now() + self.last_word());
     }
 
     /// The launcher saw a process end. What it said last may still be on its way; its connection's end comes after it.
@@ -83,9 +94,13 @@ impl Coordinator {
     pub(super) async fn nobody_listens(&mut self, rank: Rank) {
         let Some(RankSlot { address: Some(address), down: Some(down), .. }) = &self.slots[rank.index()] else { return };
         let cause = format!("{}; nothing listens at {address} any more", down.cause);
-        let patience = if self.settings.launcher { OTHER_HALF } else { Duration::ZERO };
-        self.pending_failures.end_cut(rank, cause, Instant::now() + patience);
+        self.pending_failures.end_cut(rank, cause, Instant::now() + self.last_word());
         self.announce(Instant::now()).await;
+    }
+
+    /// How long the launcher, if there is one, may take to say how a rank has ended that was cut.
+    fn last_word(&self) -> Duration {
+        if self.settings.launcher { OTHER_HALF } else { Duration::ZERO }
     }
 
     /// A rank has gone. It is announced when all that can be known about it is, and after those that went before it:
