@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::examples::example;
 use crate::process::{Finished, run};
+use crate::support::lathide;
 
 fn gain(arguments: &str) -> Finished {
     run(Command::new(env!("CARGO_BIN_EXE_lathide")).arg("gain").args(arguments.split_whitespace()))
@@ -101,7 +102,7 @@ fn a_firm_time_has_the_point_that_counts_most() {
 #[test]
 fn what_was_measured_before_an_interruption_is_shown() {
     for seconds in [3, 10, 30] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
+        let mut command = lathide();
         command
             .args("gain --rows 100 --steps 200 --gamma 1,2 --repeats 1000 --link loopback --json --quiet".split(' '));
         let child =

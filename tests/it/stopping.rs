@@ -189,6 +189,7 @@ fn these_tests_do_not_mind_who_ignores_signals() {
         "link_command::nothing_is_left_of_a_run_that_is_interrupted",
         "stopping::quit_is_passed_on",
         "lab::ends::signals_reach_the_command",
+        "gain::what_was_measured_before_an_interruption_is_shown",
     ] {
         let mut shell = Command::new("sh");
         shell.args(["-c", "trap '' HUP INT QUIT; exec \"$0\" \"$@\""]).arg(this()).args(["--exact", test]);
