@@ -23,7 +23,7 @@ const NOTICES_MAX: usize = 4;
 const HEAD_BYTES: usize = HEADER_BYTES + MESSAGE_HEADER_BYTES;
 /// Predicting pays from two frames on ...
 const PREDICTED_MIN: usize = 2;
-/// ... or if it saves copying more than this: a microsecond.
+/// ... or if it saves copying more than this, which takes a microsecond.
 const COPIED_MAX: usize = 16 << 10;
 
 /// What has been read of the frame under way.

@@ -362,8 +362,8 @@ fn a_rank_that_another_has_lost_too_is_named_before_that_one() {
                 assert!(matches!(node.control.notices.recv().await, Some(Notice::Table { .. })));
             }
             between.is_open.send_replace(false);
-            // The rendezvous has seen it by then.
-            tokio::time::sleep(Duration::from_millis(300)).await;
+            // The rendezvous has seen it by then, also on a loaded machine.
+            tokio::time::sleep(Duration::from_secs(2)).await;
             let (error, blames) = (Some("rank 1 is lost".to_owned()), Some(Rank(1)));
             first.control.leave(Some(Report::Leaving { finalized: false, error, blames, sent: vec![] }), LONG).await;
             let cause = lost(last.control.notices.recv().await);

@@ -25,7 +25,7 @@ impl Coordinator {
         self.part_with(rank);
         self.emit(Event::Left { rank, at: Instant::now(), finalized: false, blames }).await;
         if let Some(culprit) = blames {
-            self.is_blamed(culprit, rank);
+            self.blame(culprit, rank);
         }
         let cause = why.unwrap_or_else(|| "it left the job without finalize".into());
         self.part(rank, cause, (true, OTHER_HALF), true).await;
@@ -33,7 +33,7 @@ impl Coordinator {
 
     /// The rank `by` leaves since it has lost another one. If that one's connection was cut here, too, nobody waits for it any more: it
     /// went first.
-    fn is_blamed(&mut self, culprit: Rank, by: Rank) {
+    fn blame(&mut self, culprit: Rank, by: Rank) {
         let Some(Some(RankSlot { down: Some(down), .. })) = self.slots.get(culprit.index()) else { return };
         let cause = format!("{}; rank {by} has lost it, too", down.cause);
         self.pending_failures.end_cut(culprit, cause, Instant::now() + self.last_word());
