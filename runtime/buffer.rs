@@ -19,6 +19,7 @@ pub(crate) mod memory;
 mod part;
 mod receive;
 mod section;
+pub(crate) mod spare;
 mod strided;
 
 use std::any::Any;

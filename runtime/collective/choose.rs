@@ -227,6 +227,12 @@ impl Prices {
         if meets { OUT_OF_STEP } else { 1.0 }
     }
 
+    /// How many times as long all bytes take where a rank's share of the caches is too small for what comes at a time.
+    fn out_of_cache(&self, algorithm: Algorithm, ranks: u32) -> f64 {
+        let by_halves = algorithm == Algorithm::Halving && ranks > 2;
+        if by_halves && self.machine.shares_cores() { BY_HALVES } else { 1.0 }
+    }
+
     /// What it costs if more bytes are sent to one rank at once than the queue in front of it holds: the transport
     /// waits for its timer (Tam and Wang 5.2).
     fn overflow(&self, call: &Call, algorithm: Algorithm) -> f64 {
@@ -275,8 +281,7 @@ impl Prices {
                     Line { per_byte: line.per_byte * self.out_of_step(call.collective, algorithm, call.ranks), ..line };
                 let crowding = price::crowding(&schedules, 1.0, bytes, &self.machine);
                 let line = crowding.map_or(line, |crowding| crowding.line(line));
-                let by_halves = algorithm == Algorithm::Halving && self.machine.shares_cores() && call.ranks > 2;
-                let line = Line { per_byte: line.per_byte * if by_halves { BY_HALVES } else { 1.0 }, ..line };
+                let line = Line { per_byte: line.per_byte * self.out_of_cache(algorithm, call.ranks), ..line };
                 // Copies are free in a simulation.
                 let copies = copies(call.collective, algorithm, call.ranks) * self.machine.combine;
                 Line { per_byte: line.per_byte + copies, ..line }

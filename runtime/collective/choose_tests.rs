@@ -17,6 +17,19 @@ fn chooses(machine: CostModel, collective: Collective, ranks: u32, bytes: u64, n
     assert_eq!(choice.best().algorithm.name(), name, "{collective} of {bytes} among {ranks}: {choice}");
 }
 
+/// Alone a ring and halving move as many bytes; where ranks share cores, the shorter pieces of a ring stay in the caches.
+#[test]
+fn long_allreduces_of_ranks_that_share_cores_go_round() {
+    for ranks in [4, 8] {
+        let crowded = CostModel {
+            ranks_per_core: f64::from(ranks) / 2.0,
+            ..CostModel::lan().with_link(10e-6, 0.5e-9).with_overhead(5e-6)
+        };
+        chooses(crowded, Collective::Allreduce, ranks, 4 << 20, "ring");
+        chooses(CostModel { ranks_per_core: 1.0, ..crowded }, Collective::Allreduce, ranks, 4 << 20, "halving");
+    }
+}
+
 /// Where all send to one rank at once, more than the queue in front of it holds costs the transport's timer.
 #[test]
 fn what_goes_to_one_rank_at_once_overflows_its_queue() {

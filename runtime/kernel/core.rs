@@ -33,7 +33,7 @@ use crate::controllers::{Controller, Disabled};
 use crate::engine::{ByOp, Engine, OpId, Outcome, Sent};
 use crate::error::Error;
 use crate::ids::{Path, Rank};
-use crate::join::handshake::{Connection, is_local};
+use crate::join::handshake::Connection;
 use crate::window::Windows;
 use sockets::{Socket, Sockets, read_now, write_now};
 pub(super) use unwanted::Unwanted;
@@ -112,7 +112,7 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(
-        mut engine: Engine,
+        engine: Engine,
         links: Vec<Option<Connection<TcpStream>>>,
         poller: Arc<Poller>,
         clock: Clock,
@@ -126,9 +126,6 @@ impl Core {
         for (rank, link) in (0..).zip(links) {
             if let Some(link) = &link {
                 poller.add(Rank(rank).into(), link.stream.as_fd())?;
-                if is_local(&SockRef::from(&link.stream)) {
-                    engine.stays_within_host(Rank(rank));
-                }
             }
             sockets.push(link.map(|link| Socket::new(link, disabled, ranks)));
         }

@@ -52,6 +52,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use socket2::SockRef;
 use tokio::sync::mpsc;
 
 use crate::collective::calibration::EXCHANGE_WINDOW_BYTES;
@@ -64,6 +65,7 @@ use crate::error::{Error, Misuse, Result};
 use crate::ids::Rank;
 use crate::join::control::Report;
 use crate::join::cores::Polling;
+use crate::join::handshake::is_local;
 use crate::join::{keepalive, mesh};
 use crate::observe::{self, Observer};
 use cache::Cache;
@@ -135,8 +137,12 @@ impl Kernel {
         }
         let (poller, clock) = (Arc::new(Poller::new()?), Clock::start());
         let wake = Arc::new(TaskWake::new());
-        for link in links.iter().flatten() {
+        for (rank, link) in (0..).map(Rank).zip(&links) {
+            let Some(link) = link else { continue };
             keepalive::limit(&link.stream, config.keepalive, keepalive::EndedBy::Look)?;
+            if is_local(&SockRef::from(&link.stream)) {
+                engine.stays_within_host(rank);
+            }
         }
         let mut core = Core::new(engine, links, poller.clone(), clock, wake.clone(), config.disabled)?;
         core.is_advised = control.is_some();
