@@ -373,5 +373,5 @@ fn connections_that_do_not_continue_a_line_do_not_disturb_it() {
     });
 }
 
-#[path = "caller_losses_tests.rs"]
+#[path = "caller_tests/losses.rs"]
 mod losses;

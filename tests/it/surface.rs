@@ -4,12 +4,13 @@
 //! Every item that is plainly `pub` counts: the lint `unreachable_pub` sees to it that programs reach it.
 
 use std::fs;
+use std::path::Path;
 
 use quote::ToTokens;
 use syn::{Fields, ImplItem, Item, Signature, TraitItem, Visibility};
 
 use crate::ladder::is_built;
-use crate::tidy::{root, sources};
+use crate::tidy::{is_of_tests, root, sources};
 
 /// Renews the list instead.
 const RENEW: &str = "LATHIDE_RENEW_API";
@@ -22,10 +23,7 @@ fn nothing_public_changes_unsaid() {
     let mut found = Vec::new();
     for path in sources("runtime") {
         let name = path.strip_prefix(root()).expect("below the root").to_string_lossy().into_owned();
-        let is_test = name.ends_with("_tests.rs")
-            || name.contains("/sim")
-            || name.ends_with("/tests.rs")
-            || name.starts_with("runtime/fuzz");
+        let is_test = is_of_tests(Path::new(&name)) || name.starts_with("runtime/fuzz");
         if OTHERS.iter().any(|other| name.starts_with(other)) || is_test || name.contains("/schedules/") {
             continue;
         }

@@ -33,11 +33,18 @@ fn below(path: &Path) -> Vec<PathBuf> {
     entries.flat_map(|entry| below(&entry.expect("a readable folder").path())).collect()
 }
 
+/// Whether the file holds tests alone, by its name or a folder's: `tests`, `..._tests`, and `sim`, which tests simulate with.
+pub(crate) fn is_of_tests(path: &Path) -> bool {
+    path.components().any(|part| {
+        let name = Path::new(part.as_os_str()).file_stem().unwrap_or_default().to_string_lossy();
+        name == "sim" || name == "tests" || name.ends_with("_tests")
+    })
+}
+
 /// The file's code: without comments and without its tests.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).expect("a readable file");
-    let is_test = |name: &str| path.components().any(|part| part.as_os_str() == name);
-    if is_test("sim") || is_test("sim_tests") || path.to_string_lossy().ends_with("_tests.rs") {
+    if is_of_tests(path.strip_prefix(root()).expect("below the root")) {
         return String::new();
     }
     let code = text.split(TESTS).next().unwrap_or_default();
