@@ -8,6 +8,7 @@
 //! | `Prepared` | a schedule with what its executions have in common |
 //! | `Progress` | which steps may be posted, and which follow when they are complete |
 //! | `Workspace`, `Operator` | the buffers, which messages use without a copy, and the steps without messages |
+//! | `Single`, `Plain` | schedules that their caller carries out itself, and their buffers |
 //! | `scratch` | memory of long scratch buffers, used again |
 //! | `barrier`, `broadcast`, `reduce`, `allreduce` | one algorithm per file |
 //! | `gather`, `scatter`, `allgather`, `alltoall`, `exchange` | the same |
@@ -38,6 +39,7 @@ mod operator;
 #[cfg(test)]
 mod order_tests;
 mod pairs;
+pub(crate) mod plain;
 pub(crate) mod prepared;
 pub(crate) mod price;
 #[cfg(test)]
@@ -52,6 +54,7 @@ pub(crate) mod schedule;
 mod scratch;
 pub(crate) mod signature;
 mod simulate;
+pub(crate) mod single;
 mod tree;
 #[cfg(test)]
 mod trial_tests;

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use lathide_sys::pieces::Cuts;
 
 use super::schedule::{Action, After, Buffer, Region, Schedule, StepId};
+use super::single::Single;
 use crate::ids::Rank;
 
 /// A schedule, ready to be executed any number of times.
@@ -20,6 +21,8 @@ pub(crate) struct Prepared {
     /// Each step's next in its stream.
     stream_after: Vec<After>,
     receive_count: usize,
+    /// The schedule as a sequence, if it is one.
+    single: Option<Single>,
     /// With whom messages are exchanged, each once, in order.
     peers: Arc<[Rank]>,
     /// Where the three buffers are cut; simulations need none.
@@ -62,6 +65,7 @@ impl Prepared {
             dependent_starts: starts,
             stream_after,
             receive_count,
+            single: Single::of(&schedule),
             peers: peers.into(),
             cuts: OnceLock::new(),
             schedule,
@@ -87,6 +91,11 @@ impl Prepared {
     /// The number of steps that receive.
     pub(super) fn receive_count(&self) -> usize {
         self.receive_count
+    }
+
+    /// The schedule as a sequence, if it is one.
+    pub(crate) fn single(&self) -> Option<&Single> {
+        self.single.as_ref()
     }
 
     /// With whom messages are exchanged, each once, in order.

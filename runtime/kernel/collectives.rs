@@ -14,7 +14,7 @@ use super::state::asking;
 use super::team::Team;
 use super::wake::Reason;
 use super::{CollectiveCall, Kernel};
-use crate::collective::execute::{Deferred, Job, Members, Plan, Planned, Start};
+use crate::collective::execute::{Deferred, Job, Members, Numbered, Plan, Planned, Start};
 use crate::collective::{Call, Prepared};
 use crate::cost::CostModel;
 use crate::engine::{Completed, OpId};
@@ -56,26 +56,37 @@ impl Kernel {
         self.post_collective(operation, of, call.is_nested, |core, now| core.start(now, start))
     }
 
-    /// Begins a collective of a team by the algorithm that is selected for it, as `make` says, and posts its first steps; a burst of
-    /// what it sends leaves at once. If the selection is still being agreed on, it begins later.
-    pub(crate) fn initcollective(
-        self: &Arc<Self>,
-        team: &Team,
-        operation: Operation,
-        call: &Call,
-        make: impl FnOnce(&Plan) -> Start + Send + 'static,
-    ) -> Result<SharedCompletion> {
-        let within = self.call_collective(team)?;
+    /// How a collective of a team is carried out. [`Planned::Later`]: the selection of its algorithm is still being agreed on.
+    ///
+    /// # Errors
+    /// [`Misuse`] if its root does not exist.
+    pub(crate) fn plan(&self, team: &Team, call: &Call) -> Result<Planned> {
         team.check(self.rank, call.root)?;
         // Only the whole job's follow what is observed, and may have to wait for that.
         let is_later = team.is_job() && self.defers();
-        let planned = if is_later { Planned::Later } else { team.planner.lock().next(call) };
+        Ok(if is_later { Planned::Later } else { team.planner.lock().next(call) })
+    }
+
+    /// Begins a collective of a team as it is planned and as `make` says, and posts its first steps; a burst of what it sends leaves
+    /// at once. It is `numbered` if its caller has carried out some of it. If it is to be planned later, it begins then. `waits`: the
+    /// caller waits for it at once.
+    pub(crate) fn initcollective(
+        self: &Arc<Self>,
+        team: &Team,
+        (operation, call): (Operation, &Call),
+        planned: Planned,
+        (numbered, waits): (Option<Numbered>, bool),
+        make: impl FnOnce(&Plan) -> Start + Send + 'static,
+    ) -> Result<SharedCompletion> {
         let Planned::Now { plan, exchanges } = planned else { return self.defer(operation, call, make) };
         tracing::debug!(rank = %self.rank, collective = %call.collective, choice = %plan.choice, "begins");
         let start = make(&plan);
         let of_group = (!team.is_job()).then(|| peers(&start.schedule, &team.members));
         let of = OfCollective::planned(plan, of_group);
-        let completion = self.post_collective(operation, of, within.is_nested, |core, now| core.start(now, start))?;
+        let completion = self.post_collective(operation, of, waits, |core, now| match numbered {
+            Some(numbered) => core.start_numbered(now, numbered, start),
+            None => core.start(now, start),
+        })?;
         if exchanges {
             self.exchange_observations();
         }
@@ -214,6 +225,14 @@ impl Core {
         self.collectives.start(&mut self.engine, now, start)
     }
 
+    /// [`Core::start`] of one that has its number, and whose first messages may have left.
+    ///
+    /// # Errors
+    /// As [`Core::start`].
+    pub(super) fn start_numbered(&mut self, now: Duration, numbered: Numbered, start: Start) -> Result<OpId> {
+        self.collectives.start_numbered(&mut self.engine, now, numbered, start)
+    }
+
     /// Asks the ranks that collectives which have not moved for `patience` wait for.
     pub(crate) fn ask(&mut self, patience: Duration) {
         self.collectives.ask(&mut self.engine, self.clock.now(), patience);
@@ -292,7 +311,8 @@ impl Core {
     /// To whom the next could not be sent, because its connection has ended. It is to be posted, and shares its fate.
     fn send_at_once(&mut self, now: Duration, job: &mut Job) -> std::result::Result<(), (Rank, io::Error)> {
         while let Some((to, key, element, source)) = self.collectives.first_write(job) {
-            let sent = self.write_at_once(now, to, key, element, source).map_err(|error| (to, error))?;
+            let Some(bytes) = source.all() else { break };
+            let sent = self.write_at_once(now, to, key, element, bytes).map_err(|error| (to, error))?;
             let Some(op) = sent else { break };
             self.collectives.has_left(job, op);
             // Whether the next one is to be noticed depends on what has been sent.

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
+use super::awaited::Awaited;
 use super::clock::Clock;
 use super::completion::Completion;
 use super::down::{Down, Standstill};
@@ -61,6 +62,11 @@ pub(crate) struct Core {
     batching: Batching,
     /// The operation that is being posted, until it has ended or is to be ended by others.
     posted: Option<SharedCompletion>,
+    /// The message of a collective that its caller carries out.
+    pub(super) awaited: Option<Awaited>,
+    /// The place of the last one.
+    #[expect(clippy::box_collection, reason = "the engine takes places in boxes")]
+    pub(super) spare_place: Option<Box<Vec<u8>>>,
     recent: VecDeque<(OpId, SharedCompletion)>,
     /// Refusals that no handle has returned, until the program asks for them or finalizes.
     refusals: VecDeque<Error>,
@@ -141,6 +147,8 @@ impl Core {
             completions,
             batching: Batching::new(disabled.leaves(Controller::Batching)),
             posted: None,
+            awaited: None,
+            spare_place: None,
             recent,
             refusals,
             wakers: Vec::new(),

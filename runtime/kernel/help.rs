@@ -162,7 +162,7 @@ impl Kernel {
         }
     }
 
-    fn lock_to_help(&self) -> Locked<'_> {
+    pub(super) fn lock_to_help(&self) -> Locked<'_> {
         let mut core = self.lock();
         core.is_helped = true;
         core
@@ -264,10 +264,10 @@ impl Kernel {
 }
 
 /// A thread waits, until this is dropped, also by a panic. Declared before the ownership, and so dropped after it.
-struct Arrived<'a>(&'a Kernel);
+pub(super) struct Arrived<'a>(&'a Kernel);
 
 impl<'a> Arrived<'a> {
-    fn new(kernel: &'a Kernel) -> Self {
+    pub(super) fn new(kernel: &'a Kernel) -> Self {
         kernel.help.waiting.fetch_add(1, Ordering::SeqCst);
         Arrived(kernel)
     }
@@ -282,7 +282,7 @@ impl Drop for Arrived<'_> {
 }
 
 /// Progress is owned, until this is dropped.
-struct Owning<'a>(&'a Kernel);
+pub(super) struct Owning<'a>(pub(super) &'a Kernel);
 
 impl Drop for Owning<'_> {
     fn drop(&mut self) {

@@ -3,11 +3,13 @@
 //!
 //! Three kinds of threads drive the engine, each under the core's lock and never while sleeping: the kernel's
 //! task while the program computes, a helping waiter ([`help`]), and the thread that posts a write, which sends
-//! the first burst itself.
+//! the first burst itself, or calls a short collective, which it may carry out to its end ([`carried`]).
 
+mod awaited;
 mod cache;
 mod calibrate;
 mod callers;
+mod carried;
 mod clock;
 mod collectives;
 mod completion;
@@ -70,6 +72,7 @@ use crate::join::{keepalive, mesh};
 use crate::observe::{self, Observer};
 use cache::Cache;
 pub(crate) use callers::CollectiveCall;
+pub(crate) use carried::Carried;
 use clock::Clock;
 pub(crate) use completion::Completion;
 use conditions::Until;

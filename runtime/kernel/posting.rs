@@ -122,9 +122,10 @@ impl Kernel {
         self.post(operation, key, |core, now| {
             let gathers = may_move && core.gathers(to, bytes, now);
             // The buffer may be the program's own code: that of a long one, which cannot leave at once, is not asked in vain.
-            let sent = match may_move && !gathers && bytes <= COPY_BYTES_MAX as u64 {
-                true => core.write_at_once(now, to, key, element, &*source),
-                false => Ok(None),
+            let is_short = may_move && !gathers && bytes <= COPY_BYTES_MAX as u64;
+            let sent = match if is_short { source.all() } else { None } {
+                Some(bytes) => core.write_at_once(now, to, key, element, bytes),
+                None => Ok(None),
             };
             if let Ok(Some(op)) = sent {
                 return Ok(Posted { over: Some(source), ..Posted::new(op) });

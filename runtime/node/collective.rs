@@ -1,17 +1,18 @@
 //! The collectives of a job or a group: each is blocking, or nonblocking with the prefix `init`.
 
+mod asked;
 mod buffers;
 mod counts;
 mod into;
 mod persistent;
 mod scans;
 
-use self::buffers::{bytes_of, placed, zeroed};
+use self::asked::{Asked, Finish, Nothing, Output};
+use self::buffers::{placed, zeroed};
 pub use self::persistent::PersistentExchange;
 use super::group::Group;
 use crate::buffer::Element;
 use crate::collective::exchange::Shift;
-use crate::collective::execute::{Plan, Start, Typed};
 use crate::collective::{Blocks, Call, Operator};
 #[expect(unused_imports, reason = "named in documentation")]
 use crate::error::Error;
@@ -19,7 +20,6 @@ use crate::error::{Misuse, Result};
 use crate::handle::Handle;
 use crate::ids::Rank;
 use crate::operation::Collective;
-use crate::operation::{Operation, OperationKind};
 
 /// # Collectives
 ///
@@ -74,7 +74,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn barrier(&self) -> Result<()> {
-        self.whole(|| self.initbarrier())
+        self.whole(self.asks_barrier())
     }
 
     /// [`Group::barrier`] without waiting: the handle's wait ends when every rank has called it.
@@ -82,7 +82,11 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initbarrier(&self) -> Result<Handle<()>> {
-        self.begin(self.call::<u8>(Collective::Barrier, 0), Vec::<u8>::new(), Vec::new(), None, |_| ())
+        self.begin(self.asks_barrier())
+    }
+
+    fn asks_barrier(&self) -> Asked<'static, u8, Nothing<u8>> {
+        Asked::in_place(self.call::<u8>(Collective::Barrier, 0), Vec::new(), None).making(|_, _| ())
     }
 
     /// Declares that several threads of this rank call collectives, and that the program orders their calls: each
@@ -102,7 +106,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn broadcast<T: Element>(&self, root: impl Into<Rank>, buffer: Vec<T>) -> Result<Vec<T>> {
-        self.whole(|| self.initbroadcast(root, buffer))
+        self.whole(self.asks_broadcast(root.into(), buffer))
     }
 
     /// [`Group::broadcast`] without waiting. The root's handle is complete when its buffer may be reused.
@@ -110,8 +114,12 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initbroadcast<T: Element>(&self, root: impl Into<Rank>, buffer: Vec<T>) -> Result<Handle<Vec<T>>> {
-        let call = Call { root: root.into(), ..self.call::<T>(Collective::Broadcast, buffer.len()) };
-        self.begin(call, Vec::new(), buffer, None, |result| result)
+        self.begin(self.asks_broadcast(root.into(), buffer))
+    }
+
+    fn asks_broadcast<T: Element>(&self, root: Rank, buffer: Vec<T>) -> Asked<'static, T, Output<T>> {
+        let call = Call { root, ..self.call::<T>(Collective::Broadcast, buffer.len()) };
+        Asked::in_place(call, buffer, None)
     }
 
     /// Combines the buffers of all ranks, element by element, by `operator`. The root gets the result, the others
@@ -126,7 +134,7 @@ impl Group {
         operator: &Operator<T>,
         buffer: Vec<T>,
     ) -> Result<Option<Vec<T>>> {
-        self.whole(|| self.initreduce(root, operator, buffer))
+        self.whole(self.asks_reduce(root.into(), operator, buffer))
     }
 
     /// [`Group::reduce`] without waiting.
@@ -139,10 +147,18 @@ impl Group {
         operator: &Operator<T>,
         buffer: Vec<T>,
     ) -> Result<Handle<Option<Vec<T>>>> {
-        let (root, is_commutative) = (root.into(), operator.is_commutative());
-        let call = Call { root, is_commutative, ..self.call::<T>(Collective::Reduce, buffer.len()) };
+        self.begin(self.asks_reduce(root.into(), operator, buffer))
+    }
+
+    fn asks_reduce<'a, T: Element>(
+        &self,
+        root: Rank,
+        operator: &'a Operator<T>,
+        buffer: Vec<T>,
+    ) -> Asked<'a, T, impl Finish<T, Option<Vec<T>>> + use<T>> {
+        let call = Call { root, ..self.call_by(Collective::Reduce, operator, buffer.len()) };
         let is_root = self.rank() == root;
-        self.begin(call, Vec::new(), buffer, Some(operator), move |result| is_root.then_some(result))
+        Asked::in_place(call, buffer, Some(operator)).making(move |_, output: Vec<T>| is_root.then_some(output))
     }
 
     /// Combines the buffers of all ranks, element by element, by `operator`. Every rank gets the result, with the same
@@ -152,7 +168,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn allreduce<T: Element>(&self, operator: &Operator<T>, buffer: Vec<T>) -> Result<Vec<T>> {
-        self.whole(|| self.initallreduce(operator, buffer))
+        self.whole(self.asks_allreduce(operator, buffer))
     }
 
     /// [`Group::allreduce`] without waiting. The operator runs where messages are moved: while the program computes, on
@@ -161,9 +177,11 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initallreduce<T: Element>(&self, operator: &Operator<T>, buffer: Vec<T>) -> Result<Handle<Vec<T>>> {
-        let is_commutative = operator.is_commutative();
-        let call = Call { is_commutative, ..self.call::<T>(Collective::Allreduce, buffer.len()) };
-        self.begin(call, Vec::new(), buffer, Some(operator), |result| result)
+        self.begin(self.asks_allreduce(operator, buffer))
+    }
+
+    fn asks_allreduce<'a, T: Element>(&self, operator: &'a Operator<T>, buffer: Vec<T>) -> Asked<'a, T, Output<T>> {
+        Asked::in_place(self.call_by(Collective::Allreduce, operator, buffer.len()), buffer, Some(operator))
     }
 
     /// Sends the blocks of all ranks to the root, which gets them in the order of ranks; the others get `None`. Every
@@ -173,7 +191,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn gather<T: Element>(&self, root: impl Into<Rank>, block: Vec<T>) -> Result<Option<Vec<T>>> {
-        self.whole(|| self.initgather(root, block))
+        self.whole(self.asks_gather(root.into(), block))
     }
 
     /// [`Group::gather`] without waiting.
@@ -181,8 +199,25 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initgather<T: Element>(&self, root: impl Into<Rank>, block: Vec<T>) -> Result<Handle<Option<Vec<T>>>> {
-        let call = self.call::<T>(Collective::Gather, block.len());
-        self.begin_gather(Call { root: root.into(), ..call }, block)
+        self.begin(self.asks_gather(root.into(), block))
+    }
+
+    fn asks_gather<T: Element>(
+        &self,
+        root: Rank,
+        block: Vec<T>,
+    ) -> Asked<'static, T, impl Finish<T, Option<Vec<T>>> + use<T>> {
+        self.gathers(Call { root, ..self.call::<T>(Collective::Gather, block.len()) }, block)
+    }
+
+    fn gathers<T: Element>(
+        &self,
+        call: Call,
+        block: Vec<T>,
+    ) -> Asked<'static, T, impl Finish<T, Option<Vec<T>>> + use<T>> {
+        let is_root = self.rank() == call.root;
+        let whole = if is_root { zeroed(call.blocks.total(call.ranks) as usize) } else { Vec::new() };
+        Asked::of(call, block, whole).making(move |_, output: Vec<T>| is_root.then_some(output))
     }
 
     /// [`Group::gather`] of blocks with different lengths: rank `i` gives `counts[i]` elements. All ranks give the same
@@ -196,7 +231,7 @@ impl Group {
         counts: &[usize],
         block: Vec<T>,
     ) -> Result<Option<Vec<T>>> {
-        self.whole(|| self.initgather_counts(root, counts, block))
+        self.whole(self.asks_gather_counts(root.into(), counts, block)?)
     }
 
     /// [`Group::gather_counts`] without waiting.
@@ -209,6 +244,15 @@ impl Group {
         counts: &[usize],
         block: Vec<T>,
     ) -> Result<Handle<Option<Vec<T>>>> {
+        self.begin(self.asks_gather_counts(root.into(), counts, block)?)
+    }
+
+    fn asks_gather_counts<T: Element>(
+        &self,
+        root: Rank,
+        counts: &[usize],
+        block: Vec<T>,
+    ) -> Result<Asked<'static, T, impl Finish<T, Option<Vec<T>>> + use<T>>> {
         let own = counts.get(self.rank().index());
         if counts.len() != self.size() as usize || own != Some(&block.len()) {
             let own = own.map_or("no count".to_owned(), |own| format!("{own} elements"));
@@ -218,8 +262,7 @@ impl Group {
             ));
         }
         let blocks = Blocks::Each(counts.iter().map(|&count| count as u64).collect());
-        let call = Call { root: root.into(), blocks, ..self.call::<T>(Collective::Gather, 0) };
-        self.begin_gather(call, block)
+        Ok(self.gathers(Call { root, blocks, ..self.call::<T>(Collective::Gather, 0) }, block))
     }
 
     /// Sends each rank its block of the root's buffer, in the order of ranks: `count` elements for each. The root gives
@@ -228,7 +271,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn scatter<T: Element>(&self, root: impl Into<Rank>, count: usize, blocks: Vec<T>) -> Result<Vec<T>> {
-        self.whole(|| self.initscatter(root, count, blocks))
+        self.whole(self.asks_scatter(root.into(), count, blocks)?)
     }
 
     /// [`Group::scatter`] without waiting. The root's handle is complete when its blocks have left.
@@ -241,7 +284,16 @@ impl Group {
         count: usize,
         blocks: Vec<T>,
     ) -> Result<Handle<Vec<T>>> {
-        let (root, size) = (root.into(), self.size());
+        self.begin(self.asks_scatter(root.into(), count, blocks)?)
+    }
+
+    fn asks_scatter<T: Element>(
+        &self,
+        root: Rank,
+        count: usize,
+        blocks: Vec<T>,
+    ) -> Result<Asked<'static, T, Output<T>>> {
+        let size = self.size();
         let needed = if self.rank() == root { count * size as usize } else { 0 };
         if blocks.len() != needed {
             let why =
@@ -249,7 +301,7 @@ impl Group {
             return self.wrong_length("scatter", blocks.len(), why);
         }
         let call = Call { root, ..self.call::<T>(Collective::Scatter, count) };
-        self.begin(call, blocks, zeroed(count), None, |result| result)
+        Ok(Asked::of(call, blocks, zeroed(count)))
     }
 
     /// Sends the blocks of all ranks to all ranks, in the order of ranks. Every rank gives the same number of elements:
@@ -258,7 +310,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn allgather<T: Element>(&self, block: Vec<T>) -> Result<Vec<T>> {
-        self.whole(|| self.initallgather(block))
+        self.whole(self.asks_allgather(block))
     }
 
     /// [`Group::allgather`] without waiting.
@@ -266,10 +318,13 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initallgather<T: Element>(&self, block: Vec<T>) -> Result<Handle<Vec<T>>> {
+        self.begin(self.asks_allgather(block))
+    }
+
+    fn asks_allgather<T: Element>(&self, block: Vec<T>) -> Asked<'static, T, Output<T>> {
         let call = self.call::<T>(Collective::Allgather, block.len());
         let (start, count) = (self.rank().index() * block.len(), block.len() * self.size() as usize);
-        let whole = placed(block, start, count);
-        self.begin(call, Vec::new(), whole, None, |result| result)
+        Asked::in_place(call, placed(block, start, count), None)
     }
 
     /// Sends a block of every rank to every rank: rank `i` gets the `i`-th block of each rank, in the order of ranks.
@@ -278,7 +333,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn alltoall<T: Element>(&self, blocks: Vec<T>) -> Result<Vec<T>> {
-        self.whole(|| self.initalltoall(blocks))
+        self.whole(self.asks_alltoall(blocks)?)
     }
 
     /// [`Group::alltoall`] without waiting.
@@ -286,9 +341,13 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initalltoall<T: Element>(&self, blocks: Vec<T>) -> Result<Handle<Vec<T>>> {
+        self.begin(self.asks_alltoall(blocks)?)
+    }
+
+    fn asks_alltoall<T: Element>(&self, blocks: Vec<T>) -> Result<Asked<'static, T, Output<T>>> {
         let call = self.call_alltoall_even::<T>("alltoall", blocks.len())?;
         let whole = zeroed(blocks.len());
-        self.begin(call, blocks, whole, None, |result| result)
+        Ok(Asked::of(call, blocks, whole))
     }
 
     /// The neighbours' exchange of Stoica, Sultan and Keyes (1994, 3.3): carries out all sends and receives of `shifts`
@@ -315,7 +374,8 @@ impl Group {
     /// neighbour sends is longer than expected or of another element type, [`Error::Collective`] on the receiver if it
     /// is shorter; [`Error::PeerLost`] and [`Error::Deadlock`] as `wait`.
     pub fn exchange<T: Element>(&self, shifts: &[Shift], edges: Vec<T>) -> Result<Vec<T>> {
-        self.whole(|| self.initexchange(shifts, edges))
+        let _call = self.noting(self.kernel().call_collective(self.team()))?;
+        self.initexchange(shifts, edges)?.wait_in_call()
     }
 
     /// [`Group::exchange`] without waiting.
@@ -326,18 +386,6 @@ impl Group {
         let exchange = self.persistent_exchange(shifts)?;
         let ghosts = zeroed(exchange.received());
         exchange.begin("exchange", edges, ghosts, |_, ghosts| ghosts)
-    }
-
-    /// A blocking call: no other thread may call a collective during it.
-    fn whole<R: Send + 'static>(&self, begin: impl FnOnce() -> Result<Handle<R>>) -> Result<R> {
-        let _call = self.noting(self.kernel().call_collective(self.team()))?;
-        begin()?.wait_in_call()
-    }
-
-    fn begin_gather<T: Element>(&self, call: Call, block: Vec<T>) -> Result<Handle<Option<Vec<T>>>> {
-        let is_root = self.rank() == call.root;
-        let whole = if is_root { zeroed(call.blocks.total(call.ranks) as usize) } else { Vec::new() };
-        self.begin(call, block, whole, None, move |result| is_root.then_some(result))
     }
 
     fn wrong_length<R>(&self, operation: &'static str, got: usize, why: String) -> Result<R> {
@@ -355,44 +403,5 @@ impl Group {
             return self.wrong_length(operation, given, why);
         }
         Ok(self.call::<T>(Collective::Alltoall, given / size))
-    }
-
-    /// Begins a collective whose result is made of its output.
-    fn begin<T: Element, R: Send + 'static>(
-        &self,
-        call: Call,
-        input: Vec<T>,
-        output: Vec<T>,
-        operator: Option<&Operator<T>>,
-        finish: impl FnOnce(Vec<T>) -> R + Send + 'static,
-    ) -> Result<Handle<R>> {
-        self.begin_with(call, input, output, operator, move |_, output| finish(output))
-    }
-
-    /// Begins a collective whose blocks all have a length.
-    fn begin_with<T: Element, R: Send + 'static>(
-        &self,
-        call: Call,
-        input: Vec<T>,
-        output: Vec<T>,
-        operator: Option<&Operator<T>>,
-        finish: impl FnOnce(Vec<T>, Vec<T>) -> R + Send + 'static,
-    ) -> Result<Handle<R>> {
-        self.check_element(T::TYPE, size_of::<T>())?;
-        let rank = self.job_rank();
-        let root = Some(call.root).filter(|_| call.has_root()).and_then(|root| self.world(root)).unwrap_or(rank);
-        let kind = OperationKind::Collective(call.collective);
-        let operation = Operation::new(kind, rank, root, None, bytes_of(&input, &output));
-        let (group, of, operator) = (self.team().number, call.clone(), operator.cloned());
-        let make = move |plan: &Plan| {
-            let name = operator.as_ref().map_or("", Operator::name);
-            let signature = Some(plan.signature(&of, T::TYPE, name));
-            let work = Box::new(Typed::new(&plan.schedule, input, output, operator, finish));
-            // Whose lengths ranks do not share says nothing of others with as many bytes.
-            let timed = (!matches!(of.blocks, Blocks::Own { .. })).then(|| plan.timed.clone());
-            Start { group, schedule: plan.schedule.clone(), signature, work, timed }
-        };
-        let completion = self.noting(self.kernel().initcollective(self.team(), operation, &call, make))?;
-        Ok(Handle::new(self.kernel().clone(), completion))
     }
 }

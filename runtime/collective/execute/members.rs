@@ -76,7 +76,7 @@ impl Members {
     }
 
     /// The number by which `member`, which exists, knows the group.
-    pub(super) fn number(&self, member: Rank) -> u32 {
+    pub(crate) fn number(&self, member: Rank) -> u32 {
         self.numbers[member.index()]
     }
 

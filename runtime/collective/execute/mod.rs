@@ -15,6 +15,7 @@ mod groups;
 mod held;
 mod leaving;
 mod members;
+mod numbered;
 mod part;
 mod plan;
 mod posts;
@@ -30,10 +31,11 @@ use std::time::Duration;
 
 use foldhash::{HashMap, HashMapExt};
 
-use self::agreement::Heard;
+use self::agreement::{Begun, Heard};
 use self::control::{Cause, ControlMessage};
 use self::groups::Groups;
 pub(crate) use self::members::Members;
+pub(crate) use self::numbered::{Fault, Numbered};
 pub(crate) use self::part::Job;
 use self::part::Part;
 pub(crate) use self::plan::{KnownPrices, Plan, Planned, Planner};
@@ -165,11 +167,24 @@ impl Collectives {
 
     /// Begins a collective whose name is `op`.
     fn begin(&mut self, engine: &mut Engine, now: Duration, op: OpId, start: Start) -> Result<(), Error> {
-        let Start { group, schedule, signature, work, timed } = start;
-        self.check(engine, group, signature.is_some())?;
+        self.check(engine, start.group, start.signature.is_some())?;
         let rank = self.rank;
-        let Some(team) = self.team(group) else { return Err(Error::Shutdown { rank }) };
-        let begun = signature.map(|signature| team.agreement.begin(signature)).transpose()?;
+        let Some(team) = self.team(start.group) else { return Err(Error::Shutdown { rank }) };
+        let begun = start.signature.map(|signature| team.agreement.begin(signature)).transpose()?;
+        self.begin_as(engine, now, op, start, begun)
+    }
+
+    /// Begins a collective which has its number and its tag, if it is to have some.
+    fn begin_as(
+        &mut self,
+        engine: &mut Engine,
+        now: Duration,
+        op: OpId,
+        start: Start,
+        begun: Option<Begun>,
+    ) -> Result<(), Error> {
+        let Start { group, schedule, work, timed, .. } = start;
+        let rank = self.rank;
         let key = match &begun {
             Some(begun) => MatchKey::new(Context::Collective, begun.tag),
             None => MatchKey::new(Context::Neighbour, Tag(0)),

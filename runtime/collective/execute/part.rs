@@ -48,6 +48,8 @@ pub(super) struct Part {
     held: Held,
     /// Messages that are posted and have not ended.
     under_way: usize,
+    /// So many of its first messages have left before it began.
+    pub(super) sent: usize,
     /// Steps that have ended since it ran last.
     pub(super) ended: Vec<(StepId, Outcome)>,
     /// What is to be posted now.
@@ -85,7 +87,7 @@ impl Part {
     fn idle(progress: Progress, members: Arc<Members>) -> Self {
         let (held, ended, posts) = (Held::default(), Vec::new(), Vec::new());
         let (deferred, work, local) = (None, None, None);
-        Part { deferred, progress, members, work, local, pace: 1, held, under_way: 0, ended, posts }
+        Part { deferred, progress, members, work, local, pace: 1, held, under_way: 0, sent: 0, ended, posts }
     }
 
     /// Whether nothing is left of it but its lists' memory.
@@ -106,7 +108,7 @@ impl Part {
         if !Arc::ptr_eq(&self.members, members) {
             self.members = members.clone();
         }
-        (self.work, self.local, self.pace, self.under_way) = (Some(work), None, 1, 0);
+        (self.work, self.local, self.pace, self.under_way, self.sent) = (Some(work), None, 1, 0, 0);
     }
 
     /// A part that is not known yet.
@@ -129,11 +131,7 @@ impl Part {
         let (Some(work), Outcome::Read(place, _)) = (&self.work, outcome) else { return Ok(()) };
         match self.progress.action(step) {
             Action::Receive { from, into } if place.bytes_mut().len() as u64 != into.count * work.element_bytes() => {
-                // Digests that are equal by chance: once in a million disagreements.
-                let (from, count) = (self.members.rank(from), into.count);
-                Err(format!(
-                    "rank {from} has sent another number of elements than {count}; do all ranks call the same?"
-                ))
+                Err(other_length(self.members.rank(from), into.count))
             }
             _ => Ok(()),
         }
@@ -203,7 +201,7 @@ impl Job {
     }
 
     fn go_on(&mut self, now: impl Fn() -> Duration) -> Result<bool, String> {
-        let Part { progress, work, local, pace, posts, held, under_way, .. } = &mut *self.part;
+        let Part { progress, work, local, pace, posts, held, under_way, sent, .. } = &mut *self.part;
         let Some(work) = work else { return Ok(false) };
         let element_bytes = work.element_bytes();
         let slice = if *under_way == 0 { LAST_SLICE_BYTES } else { SLICE_BYTES };
@@ -240,6 +238,11 @@ impl Job {
             }
             let Some(step) = progress.ready() else { return Ok(false) };
             let action = progress.action(step);
+            if *sent > 0 && matches!(action, Action::Send { .. } | Action::Signal { .. }) {
+                *sent -= 1;
+                progress.done(step);
+                continue;
+            }
             if let Some(region) = action.writes() {
                 held.make_way(region);
             }
@@ -252,6 +255,11 @@ impl Job {
             }
         }
     }
+}
+
+/// Digests were equal by chance: once in a million disagreements.
+pub(super) fn other_length(from: Rank, count: u64) -> String {
+    format!("rank {from} has sent another number of elements than {count}; do all ranks call the same?")
 }
 
 /// How many elements are combined at a time after `count` took `took`, when it was `pace` before.

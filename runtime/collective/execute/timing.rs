@@ -48,7 +48,7 @@ impl Timing {
 
 impl Timed {
     /// The call took so long on this rank.
-    pub(super) fn took(&self, time: Duration) {
+    pub(crate) fn took(&self, time: Duration) {
         if self.predicted_s > 0.0 {
             self.timing.put(time.as_secs_f64().max(1e-9) / self.predicted_s);
         }

@@ -8,7 +8,7 @@ use socket2::SockRef;
 
 use super::Core;
 use super::sockets::{Socket, write_now};
-use crate::buffer::{ElementType, SendBuffer};
+use crate::buffer::ElementType;
 use crate::engine::{OpId, Sent};
 use crate::ids::{Path, Rank};
 use crate::join::keepalive;
@@ -27,9 +27,8 @@ impl Core {
         to: Rank,
         key: MatchKey,
         element: ElementType,
-        source: &(dyn SendBuffer + 'static),
+        bytes: &[u8],
     ) -> io::Result<Option<OpId>> {
-        let Some(bytes) = source.all() else { return Ok(None) };
         let is_noticed = |observed: &Observed| !observed.lets_pass(now, to, bytes.len() as u64);
         if self.engine.has_pending() || self.observed.as_ref().is_some_and(is_noticed) {
             return Ok(None);

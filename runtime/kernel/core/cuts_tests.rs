@@ -113,8 +113,9 @@ fn what_meets_the_end_of_its_connection_as_it_is_posted_leaves_on_the_next() {
             Some(job) => core.put_back(job, Leaves::AtOnce),
             None => {
                 let source = Box::new(vec![PAYLOAD]);
-                let error =
-                    core.write_at_once(Duration::ZERO, PEER, KEY, u64::TYPE, &*source).expect_err("it is reset");
+                let error = core
+                    .write_at_once(Duration::ZERO, PEER, KEY, u64::TYPE, bytemuck::cast_slice(&source))
+                    .expect_err("it is reset");
                 core.engine.initwrite(Duration::ZERO, PEER, KEY, u64::TYPE, source).unwrap();
                 core.write_failed(PEER.into(), &error);
             }

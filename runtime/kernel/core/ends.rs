@@ -64,7 +64,10 @@ impl Core {
         let posted = self.posted.take_if(|completion| completion.op == op);
         match posted.or_else(|| self.completions.remove(op)) {
             Some(completion) => self.end(completion, outcome),
-            None => self.unwanted.push(outcome),
+            None => match &mut self.awaited {
+                Some(awaited) if awaited.read == op => awaited.outcome = Some(outcome),
+                _ => self.unwanted.push(outcome),
+            },
         }
     }
 

@@ -44,7 +44,14 @@ impl Core {
         self.observe_progress(operation.peer);
     }
 
-    fn observe_write(&mut self, op: OpId, to: Rank, bytes: u64, place: Option<Place>, now: Duration) {
+    pub(in crate::kernel) fn observe_write(
+        &mut self,
+        op: OpId,
+        to: Rank,
+        bytes: u64,
+        place: Option<Place>,
+        now: Duration,
+    ) {
         let Some(observed) = &mut self.observed else { return };
         observed.regions.sends(op, place, (to, bytes), nanoseconds(now));
         let (stamp, asks) = observed.links.posts(nanoseconds(now), to, bytes);

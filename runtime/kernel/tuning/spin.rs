@@ -86,6 +86,11 @@ impl Spin {
         self.polling == Polling::Shared
     }
 
+    /// Whether a look costs nobody else anything: neither a peer's turn on this core nor that of a program that is not to poll.
+    pub(crate) fn has_core(&self) -> bool {
+        self.polling == Polling::Own
+    }
+
     /// Polls `look` until it finds what is waited for, or the time is better slept. Returns whether it did.
     /// `is_long`: a long message is waited for; `has_begun`: a message is under way.
     pub(crate) fn poll(&self, is_long: bool, mut has_begun: bool, mut look: impl FnMut() -> Look) -> bool {

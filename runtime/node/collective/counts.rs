@@ -1,6 +1,7 @@
 //! Collectives whose blocks have different lengths, and those into buffers that the caller keeps.
 
 use super::super::group::Group;
+use super::asked::{Asked, Output};
 use super::buffers::{placed, reused, zeroed};
 use crate::buffer::{Element, memory};
 use crate::collective::{Blocks, Call};
@@ -35,7 +36,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn allgather_counts<T: Element>(&self, counts: &[usize], block: Vec<T>) -> Result<Vec<T>> {
-        self.whole(|| self.initallgather_counts(counts, block))
+        self.whole(self.asks_allgather_counts(counts, block)?)
     }
 
     /// [`Group::allgather_counts`] without waiting.
@@ -43,9 +44,17 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initallgather_counts<T: Element>(&self, counts: &[usize], block: Vec<T>) -> Result<Handle<Vec<T>>> {
+        self.begin(self.asks_allgather_counts(counts, block)?)
+    }
+
+    fn asks_allgather_counts<T: Element>(
+        &self,
+        counts: &[usize],
+        block: Vec<T>,
+    ) -> Result<Asked<'static, T, Output<T>>> {
         let start = self.check_own("allgather_counts", counts, block.len())?;
         let whole = placed(block, start, counts.iter().sum());
-        self.begin(self.call_counts::<T>(Collective::Allgather, counts), Vec::new(), whole, None, |result| result)
+        Ok(Asked::in_place(self.call_counts::<T>(Collective::Allgather, counts), whole, None))
     }
 
     /// [`Group::allgather_counts`] into `all`, whose memory is used again. Its length before does not matter.
@@ -56,7 +65,7 @@ impl Group {
         let start = self.check_own("allgather_counts_into", counts, block.len())?;
         let whole = with_block(all, block, start, counts.iter().sum());
         let call = self.call_counts::<T>(Collective::Allgather, counts);
-        *all = self.whole(|| self.begin(call, Vec::new(), whole, None, |result| result))?;
+        *all = self.whole(Asked::in_place(call, whole, None))?;
         Ok(())
     }
 
@@ -82,7 +91,7 @@ impl Group {
     /// As all collectives. If a message is not as long as its receiver expects, the receiver gets [`Error::Mismatch`] or
     /// [`Error::Collective`], and every other rank [`Error::Collective`], in its next collective if this one has ended.
     pub fn alltoall_counts<T: Element>(&self, sent: &[usize], received: &[usize], blocks: Vec<T>) -> Result<Vec<T>> {
-        self.whole(|| self.initalltoall_counts(sent, received, blocks))
+        self.whole(self.asks_alltoall_counts(sent, received, blocks)?)
     }
 
     /// [`Group::alltoall_counts`] without waiting.
@@ -95,9 +104,18 @@ impl Group {
         received: &[usize],
         blocks: Vec<T>,
     ) -> Result<Handle<Vec<T>>> {
+        self.begin(self.asks_alltoall_counts(sent, received, blocks)?)
+    }
+
+    fn asks_alltoall_counts<T: Element>(
+        &self,
+        sent: &[usize],
+        received: &[usize],
+        blocks: Vec<T>,
+    ) -> Result<Asked<'static, T, Output<T>>> {
         let call = self.call_alltoall::<T>("alltoall_counts", sent, received, blocks.len())?;
         let whole = zeroed(received.iter().sum());
-        self.begin(call, blocks, whole, None, |result| result)
+        Ok(Asked::of(call, blocks, whole))
     }
 
     /// [`Group::alltoall_counts`] into `into`, whose memory is used again; its length before does not matter. `blocks` is sent
@@ -139,7 +157,7 @@ impl Group {
         counts: &[usize],
         blocks: Vec<T>,
     ) -> Result<Vec<T>> {
-        self.whole(|| self.initscatter_counts(root, counts, blocks))
+        self.whole(self.asks_scatter_counts(root.into(), counts, blocks)?)
     }
 
     /// [`Group::scatter_counts`] without waiting. The root's handle is complete when its blocks have left.
@@ -152,9 +170,18 @@ impl Group {
         counts: &[usize],
         blocks: Vec<T>,
     ) -> Result<Handle<Vec<T>>> {
-        let call = self.call_scatter::<T>("scatter_counts", root.into(), counts, blocks.len())?;
+        self.begin(self.asks_scatter_counts(root.into(), counts, blocks)?)
+    }
+
+    fn asks_scatter_counts<T: Element>(
+        &self,
+        root: Rank,
+        counts: &[usize],
+        blocks: Vec<T>,
+    ) -> Result<Asked<'static, T, Output<T>>> {
+        let call = self.call_scatter::<T>("scatter_counts", root, counts, blocks.len())?;
         let own = zeroed(counts[self.rank().index()]);
-        self.begin(call, blocks, own, None, |result| result)
+        Ok(Asked::of(call, blocks, own))
     }
 
     /// [`Group::scatter_counts`] into `own`, whose memory is used again; its length before does not matter. `blocks` is sent

@@ -1,6 +1,7 @@
 //! Collectives of blocks of one length, into buffers that the caller keeps; those with counts are in `counts`.
 
 use super::super::group::Group;
+use super::asked::Asked;
 use super::buffers::reused;
 use super::counts::with_block;
 use crate::buffer::Element;
@@ -17,7 +18,7 @@ impl Group {
     pub fn allgather_into<T: Element>(&self, block: &[T], all: &mut Vec<T>) -> Result<()> {
         let whole = with_block(all, block, self.rank().index() * block.len(), self.size() as usize * block.len());
         let call = self.call::<T>(Collective::Allgather, block.len());
-        *all = self.whole(|| self.begin(call, Vec::new(), whole, None, |result| result))?;
+        *all = self.whole(Asked::in_place(call, whole, None))?;
         Ok(())
     }
 
@@ -69,7 +70,7 @@ impl Group {
         kept: &mut Vec<T>,
     ) -> Result<()> {
         let given = std::mem::take(input);
-        (*input, *kept) = self.whole(|| self.begin_with(call, given, output, None, |input, output| (input, output)))?;
+        (*input, *kept) = self.whole(Asked::kept(call, given, output, None))?;
         Ok(())
     }
 }

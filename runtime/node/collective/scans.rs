@@ -1,6 +1,7 @@
 //! Reductions of which each rank gets a part of its own: a block, or the sum of the ranks before it.
 
 use super::super::group::Group;
+use super::asked::{Asked, Finish, Output};
 use super::buffers::{reused, zeroed};
 use crate::buffer::{Element, memory};
 use crate::collective::{Call, Operator};
@@ -30,7 +31,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn reduce_scatter<T: Element>(&self, operator: &Operator<T>, buffer: Vec<T>) -> Result<Vec<T>> {
-        self.whole(|| self.initreduce_scatter(operator, buffer))
+        self.whole(self.asks_reduce_scatter(operator, buffer)?)
     }
 
     /// [`Group::reduce_scatter`] without waiting. The operator runs where messages are moved.
@@ -38,8 +39,16 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initreduce_scatter<T: Element>(&self, operator: &Operator<T>, buffer: Vec<T>) -> Result<Handle<Vec<T>>> {
+        self.begin(self.asks_reduce_scatter(operator, buffer)?)
+    }
+
+    fn asks_reduce_scatter<'a, T: Element>(
+        &self,
+        operator: &'a Operator<T>,
+        buffer: Vec<T>,
+    ) -> Result<Asked<'a, T, impl Finish<T, Vec<T>> + use<T>>> {
         let call = self.call_even("reduce_scatter", operator, buffer.len())?;
-        self.begin_reduce_scatter(call, operator, buffer)
+        Ok(self.reduces_and_scatters(call, operator, buffer))
     }
 
     /// [`Group::reduce_scatter`] with blocks of different lengths: rank `i` gets `counts[i]` elements. All ranks give the same
@@ -53,7 +62,7 @@ impl Group {
         counts: &[usize],
         buffer: Vec<T>,
     ) -> Result<Vec<T>> {
-        self.whole(|| self.initreduce_scatter_counts(operator, counts, buffer))
+        self.whole(self.asks_reduce_scatter_counts(operator, counts, buffer)?)
     }
 
     /// [`Group::reduce_scatter_counts`] without waiting. The operator runs where messages are moved.
@@ -66,8 +75,17 @@ impl Group {
         counts: &[usize],
         buffer: Vec<T>,
     ) -> Result<Handle<Vec<T>>> {
+        self.begin(self.asks_reduce_scatter_counts(operator, counts, buffer)?)
+    }
+
+    fn asks_reduce_scatter_counts<'a, T: Element>(
+        &self,
+        operator: &'a Operator<T>,
+        counts: &[usize],
+        buffer: Vec<T>,
+    ) -> Result<Asked<'a, T, impl Finish<T, Vec<T>> + use<T>>> {
         let call = self.call_uneven("reduce_scatter_counts", operator, counts, buffer.len())?;
-        self.begin_reduce_scatter(call, operator, buffer)
+        Ok(self.reduces_and_scatters(call, operator, buffer))
     }
 
     /// [`Group::reduce_scatter`] into `own`, whose memory is used again; its length before does not matter. `buffer` keeps its
@@ -119,7 +137,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn scan<T: Element>(&self, operator: &Operator<T>, buffer: Vec<T>) -> Result<Vec<T>> {
-        self.whole(|| self.initscan(operator, buffer))
+        self.whole(self.asks_scan(operator, buffer))
     }
 
     /// [`Group::scan`] without waiting. The operator runs where messages are moved.
@@ -127,8 +145,11 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initscan<T: Element>(&self, operator: &Operator<T>, buffer: Vec<T>) -> Result<Handle<Vec<T>>> {
-        let call = self.call_by(Collective::Scan, operator, buffer.len());
-        self.begin(call, Vec::new(), buffer, Some(operator), |result| result)
+        self.begin(self.asks_scan(operator, buffer))
+    }
+
+    fn asks_scan<'a, T: Element>(&self, operator: &'a Operator<T>, buffer: Vec<T>) -> Asked<'a, T, Output<T>> {
+        Asked::in_place(self.call_by(Collective::Scan, operator, buffer.len()), buffer, Some(operator))
     }
 
     /// [`Group::scan`] in place.
@@ -146,7 +167,7 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn exscan<T: Element>(&self, operator: &Operator<T>, buffer: Vec<T>) -> Result<Option<Vec<T>>> {
-        self.whole(|| self.initexscan(operator, buffer))
+        self.whole(self.asks_exscan(operator, buffer))
     }
 
     /// [`Group::exscan`] without waiting. The operator runs where messages are moved.
@@ -154,10 +175,19 @@ impl Group {
     /// # Errors
     /// As all collectives.
     pub fn initexscan<T: Element>(&self, operator: &Operator<T>, buffer: Vec<T>) -> Result<Handle<Option<Vec<T>>>> {
-        let call = self.call_by(Collective::Exscan, operator, buffer.len());
+        self.begin(self.asks_exscan(operator, buffer))
+    }
+
+    fn asks_exscan<'a, T: Element>(
+        &self,
+        operator: &'a Operator<T>,
+        input: Vec<T>,
+    ) -> Asked<'a, T, impl Finish<T, Option<Vec<T>>> + use<T>> {
+        let call = self.call_by(Collective::Exscan, operator, input.len());
         let is_first = self.rank() == 0;
-        let before = zeroed(if is_first { 0 } else { buffer.len() });
-        self.begin(call, buffer, before, Some(operator), move |result| (!is_first).then_some(result))
+        let output = zeroed(if is_first { 0 } else { input.len() });
+        let finish = move |_, output: Vec<T>| (!is_first).then_some(output);
+        Asked { call, input, output, operator: Some(operator), finish }
     }
 
     /// [`Group::exscan`] into `before`, whose memory is used again; its length before does not matter. `buffer` is as it was
@@ -174,12 +204,11 @@ impl Group {
         let call = self.call_by(Collective::Exscan, operator, buffer.len());
         let output = reused(before, if self.rank() == 0 { 0 } else { buffer.len() });
         let input = std::mem::take(buffer);
-        let begin = || self.begin_with(call, input, output, Some(operator), |input, output| (input, output));
-        (*buffer, *before) = self.whole(begin)?;
+        (*buffer, *before) = self.whole(Asked::kept(call, input, output, Some(operator)))?;
         Ok(())
     }
 
-    fn call_by<T: Element>(&self, collective: Collective, operator: &Operator<T>, count: usize) -> Call {
+    pub(super) fn call_by<T: Element>(&self, collective: Collective, operator: &Operator<T>, count: usize) -> Call {
         Call { is_commutative: operator.is_commutative(), ..self.call::<T>(collective, count) }
     }
 
@@ -203,15 +232,15 @@ impl Group {
         Ok(Call { is_commutative: operator.is_commutative(), ..call })
     }
 
-    fn begin_reduce_scatter<T: Element>(
+    fn reduces_and_scatters<'a, T: Element>(
         &self,
         call: Call,
-        operator: &Operator<T>,
+        operator: &'a Operator<T>,
         buffer: Vec<T>,
-    ) -> Result<Handle<Vec<T>>> {
+    ) -> Asked<'a, T, impl Finish<T, Vec<T>> + use<T>> {
         let own = self.own_block(&call);
         // A block of its own: the caller is not to keep the memory of all.
-        self.begin(call, Vec::new(), buffer, Some(operator), move |whole| match own.len() == whole.len() {
+        Asked::in_place(call, buffer, Some(operator)).making(move |_, whole: Vec<T>| match own.len() == whole.len() {
             true => whole,
             false => memory::copy_of(&whole[own]),
         })
@@ -226,7 +255,7 @@ impl Group {
     ) -> Result<()> {
         let place = self.own_block(&call);
         let whole = std::mem::take(buffer);
-        *buffer = self.whole(|| self.begin(call, Vec::new(), whole, Some(operator), |result| result))?;
+        *buffer = self.whole(Asked::in_place(call, whole, Some(operator)))?;
         own.clear();
         memory::append(own, &buffer[place]);
         Ok(())

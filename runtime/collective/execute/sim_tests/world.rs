@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use super::calls::{self, Exchange, Line};
 use crate::buffer::Element;
+use crate::buffer::copied::Copied;
 use crate::collective::calibration::EXCHANGE_WINDOW_BYTES;
-use crate::collective::execute::{Collectives, Job, Members, Start, Typed};
+use crate::collective::execute::{Collectives, Fault, Job, Members, Start, Typed};
+use crate::collective::schedule::Action;
 use crate::collective::trial_tests::Chance;
 use crate::collective::{Blocks, Prepared, allgather};
 use crate::engine::{Completed, Engine, Limits, OpId, Outcome, Sent, Starts};
@@ -282,7 +284,11 @@ impl World {
         let number = node.first + calls.saturating_sub(1);
         let is_early = exchange == Exchange::Adopts && result.get().is_none();
         if !is_early && !node.collectives.has_deferred() {
-            let op = node.collectives.start(&mut node.engine, now, make())?;
+            let start = make();
+            let op = match start.schedule.single().filter(|_| self.chance.below(2) == 0) {
+                Some(_) => self.start_numbered(rank, start)?,
+                None => node.collectives.start(&mut node.engine, now, start)?,
+            };
             if exchange == Exchange::Begins {
                 self.exchange(rank, number);
             }
@@ -302,6 +308,36 @@ impl World {
             Ok(Some(make()))
         };
         node.collectives.defer(&mut node.engine, now, Box::new(deferred))
+    }
+
+    /// Begins a collective whose caller has sent what waits for nothing.
+    fn start_numbered(&mut self, rank: usize, mut start: Start) -> Result<OpId, Error> {
+        let (now, node) = (self.now(), &mut self.nodes[rank]);
+        let mut numbered = node.collectives.number(&node.engine, start.group, start.signature.expect("one"))?;
+        let (key, schedule) = (numbered.key(), start.schedule.clone());
+        let members = match node.groups.values().find(|(number, _)| *number == start.group) {
+            Some((_, members)) => members.clone(),
+            None => Members::of_job(Rank(rank as u32), node.size).into(),
+        };
+        let single = schedule.single().expect("a sequence");
+        if !numbered.has_heard() {
+            for action in &single.first {
+                let (to, element, source) = match *action {
+                    Action::Send { to, from } => {
+                        (to, start.work.element(), Copied::new(start.work.source(from).bytes()))
+                    }
+                    Action::Signal { to } => (to, u8::TYPE, Copied::new(&[])),
+                    _ => panic!("{action:?} sends nothing"),
+                };
+                let key = key.in_group(members.number(to));
+                if let Err(unposted) = node.engine.initwrite(now, members.rank(to), key, element, Box::new(source)) {
+                    numbered.fault = Some(Fault::Failed(unposted.error));
+                    break;
+                }
+            }
+            numbered.sent = single.first.len();
+        }
+        node.collectives.start_numbered(&mut node.engine, now, numbered, start)
     }
 
     /// Begins an exchange of two numbers of each rank.
