@@ -1,5 +1,5 @@
-//! Schedules with one message to wait for, as all short collectives of two ranks have: such a schedule is a sequence, which a caller that
-//! waits carries out itself, step by step.
+//! Schedules with one message to wait for at most, as all short collectives of two ranks have: such a schedule is a sequence, which its
+//! caller carries out itself, step by step.
 
 use super::schedule::{Action, Schedule};
 
@@ -11,8 +11,8 @@ const STEPS_MAX: usize = 8;
 pub(crate) struct Single {
     /// Messages that wait for nothing.
     pub(crate) first: Vec<Action>,
-    /// The message that is waited for.
-    pub(crate) awaited: Action,
+    /// The message that is waited for, if there is one.
+    pub(crate) awaited: Option<Action>,
     /// All else, in order.
     pub(crate) then: Vec<Action>,
 }
@@ -25,17 +25,19 @@ impl Single {
             return None;
         }
         let mut receives = schedule.steps().filter(|step| schedule.action(*step).is_receive());
-        let (receive, None) = (receives.next()?, receives.next()) else { return None };
+        let (receive, None) = (receives.next(), receives.next()) else { return None };
         // Whether a step needs nothing but messages that leave, and whether it needs the one that comes.
         let (mut is_free, mut follows) = ([false; STEPS_MAX], [false; STEPS_MAX]);
-        let mut single = Single { first: Vec::new(), awaited: schedule.action(receive), then: Vec::new() };
+        let awaited = receive.map(|step| schedule.action(step));
+        let mut single = Single { first: Vec::new(), awaited, then: Vec::new() };
         for step in schedule.steps() {
             let (action, needs) = (schedule.action(step), schedule.needs(step));
             let (is_local, needs_free) = (action.peer().is_none(), needs.iter().all(|need| is_free[need.index()]));
-            is_free[step.index()] = needs_free && !is_local && step != receive;
-            follows[step.index()] = step == receive || needs.iter().any(|need| follows[need.index()]);
+            let is_receive = receive == Some(step);
+            is_free[step.index()] = needs_free && !is_local && !is_receive;
+            follows[step.index()] = is_receive || needs.iter().any(|need| follows[need.index()]);
             match step {
-                _ if step == receive => {
+                _ if is_receive => {
                     if !needs_free {
                         return None;
                     }
@@ -73,11 +75,13 @@ mod tests {
         for schedule in all {
             let single = Single::of(&schedule).unwrap_or_else(|| panic!("{schedule:?}"));
             assert_eq!(single.first.len() + 1 + single.then.len(), schedule.len(), "{schedule:?}");
-            assert!(single.awaited.is_receive() && single.first.iter().all(|action| action.peer() == Some(PEER)));
+            assert!(single.awaited.is_some_and(|action| action.is_receive()));
+            assert!(single.first.iter().all(|action| action.peer() == Some(PEER)));
         }
         let with_two = barrier::dissemination(own, 3);
         assert_eq!(Single::of(&with_two), None, "two messages come");
-        assert_eq!(Single::of(&broadcast::serial::schedule(own, 2, own, 4)), None, "none comes");
+        let of_root = Single::of(&broadcast::serial::schedule(own, 3, own, 4)).expect("a sequence");
+        assert_eq!((of_root.first.len(), of_root.awaited, of_root.then.len()), (2, None, 0));
     }
 
     /// A message that a copy allows must not wait for one that comes, since its receiver may wait for it first.

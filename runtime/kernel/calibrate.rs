@@ -55,7 +55,7 @@ impl Kernel {
         };
         let peers = (0..self.size).map(Rank).filter(|peer| *peer != self.rank).collect();
         let of = OfCollective::new(peers, choice);
-        self.post_collective(operation, of, false, |core, now| core.defer(now, Box::new(begin)))
+        self.post_collective(operation, of, (false, None), |core, now| core.defer(now, Box::new(begin)))
     }
 
     /// Changes how calls are planned from the next one on.

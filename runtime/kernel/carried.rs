@@ -1,5 +1,5 @@
-//! A short collective with one message to wait for ([`Single`]), carried out by the thread that calls it: what it sends leaves, the
-//! thread looks for the message some times, and does the rest. Neither the tables of collectives and operations nor a handle know of it.
+//! A short collective with one message to wait for at most ([`Single`]), carried out by the thread that calls it: what it sends leaves,
+//! the thread looks for the message some times, and does the rest. Neither the tables of collectives and operations nor a handle know of it.
 //! One whose message does not come soon is begun like any other ([`Numbered`]).
 
 use std::sync::atomic::Ordering;
@@ -33,6 +33,14 @@ pub(crate) enum Carried {
     Over,
     /// It is to be begun; it has its number if something of it was carried out.
     Begins(Option<Numbered>),
+}
+
+/// What is called.
+struct Asked<'a> {
+    team: &'a Team,
+    operation: Operation,
+    signature: Signature,
+    single: &'a Single,
 }
 
 /// What is carried out.
@@ -70,19 +78,36 @@ impl Kernel {
         if !self.help.spin.has_core() || !self.task_may_move() || self.observer.is_taped() {
             return Ok(Carried::Begins(None));
         }
+        let asked = Asked { team, operation, signature, single };
+        let carried = match single.awaited {
+            Some(_) => self.send_and_wait(&asked, plan, buffers),
+            None => self.send_out(&asked, plan, buffers),
+        };
+        carried.map_err(|error| error.during(operation))
+    }
+
+    /// Carries out one with a message to wait for.
+    fn send_and_wait(&self, asked: &Asked<'_>, plan: &Plan, buffers: &mut dyn Buffers) -> Result<Carried> {
         let _arrived = Arrived::new(self);
         if !self.help.try_take() {
             return Ok(Carried::Begins(None));
         }
         let owning = Owning(self);
-        let now = self.clock.now();
-        self.ownership.program_enters(now);
-        self.observer.enters(now);
+        let now = self.enters();
         let mut core = self.lock_to_help();
-        let carried = match core.is_time_for_others(1) {
-            true => Ok(Carried::Begins(None)),
-            false => self.carry_out_in(&mut core, (team, single), signature, buffers, now),
-        };
+        (core.latest, core.waits) = (now, core.waits + 1);
+        if core.is_time_for_others(1) {
+            self.drive_others(&mut core);
+        }
+        if self.help.takes_telling() {
+            core.acknowledge();
+        } else {
+            core.flush();
+        }
+        self.ownership.helper_takes(&self.poller);
+        let carried =
+            self.begin_carrying(&mut core, asked, buffers, now).map(|carrying| core.carry(carrying, asked.single));
+        // What came for others may let their collectives go on.
         core = self.carry_on(core);
         let left = self.clock.now();
         if matches!(carried, Ok(Carried::Over)) {
@@ -90,48 +115,82 @@ impl Kernel {
         }
         self.unlock(core);
         drop(owning);
-        self.calls.left.store(nanoseconds(left), Ordering::Relaxed);
-        self.observer.leaves_wait(now, left, std::iter::once((OpId(0), operation)));
-        self.ownership.program_leaves(left);
-        carried.map_err(|error| error.during(operation))
+        self.observer.leaves_wait(now, left, std::iter::once((OpId(0), asked.operation)));
+        self.leaves(left);
+        carried
     }
 
-    fn carry_out_in(
+    /// Carries out one that only sends: no wait, so whoever helps goes on with that.
+    fn send_out(&self, asked: &Asked<'_>, plan: &Plan, buffers: &mut dyn Buffers) -> Result<Carried> {
+        let now = self.enters();
+        let mut core = self.lock();
+        core.is_helped = self.help.is_held();
+        core.latest = now;
+        let carried = self.begin_carrying(&mut core, asked, buffers, now).map(|mut carrying| {
+            carrying.numbered.gathers = self.gathers(&mut core, asked.operation.bytes, now);
+            if carrying.numbered.gathers {
+                return Carried::Begins(Some(carrying.numbered));
+            }
+            core.flush();
+            core.carry(carrying, asked.single)
+        });
+        let left = self.clock.now();
+        if matches!(carried, Ok(Carried::Over)) {
+            plan.timed.took(left.saturating_sub(now));
+        }
+        self.unlock(core);
+        self.observer.leaves_post(now, left, (OpId(0), asked.operation), false);
+        self.leaves(left);
+        carried
+    }
+
+    /// It has its number, and nothing of it is carried out yet.
+    fn begin_carrying<'a>(
         &self,
         core: &mut Core,
-        (team, single): (&Team, &Single),
-        signature: Signature,
-        buffers: &mut dyn Buffers,
+        asked: &Asked<'a>,
+        buffers: &'a mut dyn Buffers,
         now: Duration,
-    ) -> Result<Carried> {
+    ) -> Result<Carrying<'a>> {
+        let &Asked { team, signature, .. } = asked;
         let numbered = core.collectives.number(&core.engine, team.number, signature)?;
-        core.latest = now;
-        core.waits += 1;
-        if self.help.takes_telling() {
-            core.acknowledge();
-        } else {
-            core.flush();
-        }
-        self.ownership.helper_takes(&self.poller);
-        let place = regions::current(self.names.node);
-        let mut carrying = Carrying { team, buffers, numbered, now, place };
-        let is_over = core.carry(&mut carrying, single);
-        Ok(if is_over { Carried::Over } else { Carried::Begins(Some(carrying.numbered)) })
+        Ok(Carrying { team, buffers, numbered, now, place: regions::current(self.names.node) })
+    }
+
+    /// The program enters a call. Returns the time.
+    fn enters(&self) -> Duration {
+        let now = self.clock.now();
+        self.ownership.program_enters(now);
+        self.observer.enters(now);
+        now
+    }
+
+    /// The program has left a collective, and its call.
+    fn leaves(&self, left: Duration) {
+        self.calls.left.store(nanoseconds(left), Ordering::Relaxed);
+        self.ownership.program_leaves(left);
     }
 }
 
 impl Core {
+    /// Carries it out, as far as that goes at once.
+    fn carry(&mut self, mut carrying: Carrying<'_>, single: &Single) -> Carried {
+        if self.has_carried(&mut carrying, single) { Carried::Over } else { Carried::Begins(Some(carrying.numbered)) }
+    }
+
     /// Returns whether all of it is done.
-    fn carry(&mut self, carrying: &mut Carrying<'_>, single: &Single) -> bool {
+    fn has_carried(&mut self, carrying: &mut Carrying<'_>, single: &Single) -> bool {
         if carrying.numbered.has_heard() || !self.send_first(carrying, &single.first) {
             return false;
         }
         carrying.numbered.sent = single.first.len();
-        let Some(message) = self.receive_soon(carrying, &single.awaited) else { return false };
-        if let Action::Receive { into, .. } = single.awaited {
-            carrying.buffers.fill(into, &message);
+        if let Some(awaited) = &single.awaited {
+            let Some(message) = self.receive_soon(carrying, awaited) else { return false };
+            if let Action::Receive { into, .. } = *awaited {
+                carrying.buffers.fill(into, &message);
+            }
+            self.spare_place = Some(message);
         }
-        self.spare_place = Some(message);
         for action in &single.then {
             match action {
                 Action::Send { .. } | Action::Signal { .. } => {

@@ -53,7 +53,7 @@ impl Kernel {
     pub(crate) fn initexchange(&self, team: &Team, operation: Operation, start: Start) -> Result<SharedCompletion> {
         let call = self.call_collective(team)?;
         let of = OfCollective::new(peers(&start.schedule, &team.members), Chosen::Nothing);
-        self.post_collective(operation, of, call.is_nested, |core, now| core.start(now, start))
+        self.post_collective(operation, of, (call.is_nested, None), |core, now| core.start(now, start))
     }
 
     /// How a collective of a team is carried out. [`Planned::Later`]: the selection of its algorithm is still being agreed on.
@@ -64,7 +64,11 @@ impl Kernel {
         team.check(self.rank, call.root)?;
         // Only the whole job's follow what is observed, and may have to wait for that.
         let is_later = team.is_job() && self.defers();
-        Ok(if is_later { Planned::Later } else { team.planner.lock().next(call) })
+        let planned = if is_later { Planned::Later } else { team.planner.lock().next(call) };
+        if let Planned::Now { plan, .. } = &planned {
+            tracing::debug!(rank = %self.rank, collective = %call.collective, choice = %plan.choice, "begins");
+        }
+        Ok(planned)
     }
 
     /// Begins a collective of a team as it is planned and as `make` says, and posts its first steps; a burst of what it sends leaves
@@ -79,11 +83,11 @@ impl Kernel {
         make: impl FnOnce(&Plan) -> Start + Send + 'static,
     ) -> Result<SharedCompletion> {
         let Planned::Now { plan, exchanges } = planned else { return self.defer(operation, call, make) };
-        tracing::debug!(rank = %self.rank, collective = %call.collective, choice = %plan.choice, "begins");
         let start = make(&plan);
         let of_group = (!team.is_job()).then(|| peers(&start.schedule, &team.members));
         let of = OfCollective::planned(plan, of_group);
-        let completion = self.post_collective(operation, of, waits, |core, now| match numbered {
+        let gathers = numbered.as_ref().map(|numbered| numbered.gathers);
+        let completion = self.post_collective(operation, of, (waits, gathers), |core, now| match numbered {
             Some(numbered) => core.start_numbered(now, numbered, start),
             None => core.start(now, start),
         })?;
@@ -93,12 +97,12 @@ impl Kernel {
         Ok(completion)
     }
 
-    /// `waits`: the caller waits for it at once.
+    /// `waits`: the caller waits for it at once. `gathers`: whether what it sends may wait for what the next ones send, if that is known.
     pub(super) fn post_collective(
         &self,
         operation: Operation,
         of: OfCollective,
-        waits: bool,
+        (waits, gathers): (bool, Option<bool>),
         post: impl FnOnce(&mut Core, Duration) -> Result<OpId>,
     ) -> Result<SharedCompletion> {
         let now = self.clock.now();
@@ -106,8 +110,7 @@ impl Kernel {
         self.observer.enters(now);
         let mut core = self.lock();
         core.latest = now;
-        let before = Duration::from_nanos(self.calls.left.load(Ordering::Relaxed));
-        let gathers = self.task_may_move() && core.collective_gathers(operation.bytes, before, now);
+        let gathers = gathers.unwrap_or_else(|| self.gathers(&mut core, operation.bytes, now));
         let op = post(&mut core, now).map_err(|error| error.during(operation))?;
         let completion = SharedCompletion::new(Completion::of_collective(operation, op, of));
         core.expect(completion.clone());
@@ -134,6 +137,12 @@ impl Kernel {
         }
         self.ownership.program_leaves(left);
         Ok(completion)
+    }
+
+    /// A collective of `bytes` begins, at `now`. Returns whether what it sends may wait for what the next ones send.
+    pub(super) fn gathers(&self, core: &mut Core, bytes: u64, now: Duration) -> bool {
+        let before = Duration::from_nanos(self.calls.left.load(Ordering::Relaxed));
+        self.task_may_move() && core.collective_gathers(bytes, before, now)
     }
 
     /// The calling thread calls a collective of a team, as long as what is returned lives.

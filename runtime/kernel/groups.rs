@@ -26,7 +26,7 @@ impl Kernel {
         (members, key): (Arc<Members>, MatchKey),
     ) -> Result<SharedCompletion> {
         let of = OfCollective::new(peers(&start.schedule, &members), Chosen::Nothing);
-        self.post_collective(operation, of, false, |core, now| {
+        self.post_collective(operation, of, (false, None), |core, now| {
             core.collectives.found(&mut core.engine, now, start, (members, key))
         })
     }

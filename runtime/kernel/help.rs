@@ -211,7 +211,7 @@ impl Kernel {
 
     /// Moves what can be moved on all links and lanes: who is answered at once, again and again, never sleeps, and what
     /// others send must not wait for that.
-    fn drive_others(&self, core: &mut Core) -> usize {
+    pub(super) fn drive_others(&self, core: &mut Core) -> usize {
         let mut ready = Vec::new();
         match self.poller.wait(&mut ready, Duration::ZERO) {
             Ok(_) => core.drive(&ready, &|| false),

@@ -18,6 +18,8 @@ pub(crate) struct Numbered {
     begun: Begun,
     /// So many of its first messages have left: none, or all that wait for nothing.
     pub(crate) sent: usize,
+    /// What it sends may wait for what the next ones send.
+    pub(crate) gathers: bool,
     /// What is wrong with its message.
     pub(crate) fault: Option<Fault>,
 }
@@ -52,7 +54,7 @@ impl Collectives {
         self.check(engine, group, true)?;
         let rank = self.rank;
         let Some(team) = self.team(group) else { return Err(Error::Shutdown { rank }) };
-        Ok(Numbered { begun: team.agreement.begin(signature)?, sent: 0, fault: None })
+        Ok(Numbered { begun: team.agreement.begin(signature)?, sent: 0, gathers: false, fault: None })
     }
 
     /// [`Collectives::start`] of one that has its number, and whose first messages may have left.
@@ -66,7 +68,7 @@ impl Collectives {
         numbered: Numbered,
         start: Start,
     ) -> Result<OpId, Error> {
-        let Numbered { begun, sent, fault } = numbered;
+        let Numbered { begun, sent, fault, .. } = numbered;
         let revoked = self.get_team(start.group).and_then(|team| team.agreement.revoked(begun.number));
         revoked.or_else(|| engine.failure().cloned()).map_or(Ok(()), Err)?;
         let op = engine.new_op();
