@@ -183,7 +183,6 @@ impl Core {
         if carrying.numbered.has_heard() || !self.send_first(carrying, &single.first) {
             return false;
         }
-        carrying.numbered.sent = single.first.len();
         if let Some(awaited) = &single.awaited {
             let Some(message) = self.receive_soon(carrying, awaited) else { return false };
             if let Action::Receive { into, .. } = *awaited {
@@ -204,10 +203,14 @@ impl Core {
         true
     }
 
-    /// Sends what waits for nothing, if the first of it leaves at once. Returns whether it does.
+    /// Sends what waits for nothing, if the first of it leaves at once. Returns whether it does, and the others can be sent.
     fn send_first(&mut self, carrying: &mut Carrying<'_>, first: &[Action]) -> bool {
         let Some((one, others)) = first.split_first() else { return true };
-        self.leaves_at_once(carrying, one) && others.iter().all(|action| self.send_step(carrying, action))
+        if !self.leaves_at_once(carrying, one) {
+            return false;
+        }
+        carrying.numbered.sent = first.len();
+        others.iter().all(|action| self.send_step(carrying, action))
     }
 
     /// Returns whether the message of a step has left.
