@@ -29,7 +29,7 @@ fn on_two_ranks(program: impl Fn(&Node, u32) + Copy + Send + 'static) {
 /// All kinds and lengths in turn, each rank late now and then, beside collectives and messages that are under way meanwhile.
 #[test]
 fn whoever_is_late_gets_the_same() {
-    let rounds = scale::scaled(6000);
+    let rounds = scale::scaled(2000);
     on_two_ranks(move |node, rank| {
         let (mut chance, mut common, sum) = (Chance(SEED + u64::from(rank)), Chance(SEED), Operator::<u64>::sum());
         let own = u64::from(rank);
