@@ -34,7 +34,9 @@ impl Single {
             let (action, needs) = (schedule.action(step), schedule.needs(step));
             let (is_local, needs_free) = (action.peer().is_none(), needs.iter().all(|need| is_free[need.index()]));
             let is_receive = receive == Some(step);
-            is_free[step.index()] = needs_free && !is_local && !is_receive;
+            // Messages to one peer keep their order.
+            let is_next = schedule.stream_before(step).is_none_or(|before| is_free[before.index()]);
+            is_free[step.index()] = needs_free && is_next && !is_local && !is_receive;
             follows[step.index()] = is_receive || needs.iter().any(|need| follows[need.index()]);
             match step {
                 _ if is_receive => {

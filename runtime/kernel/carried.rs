@@ -107,12 +107,12 @@ impl Kernel {
         self.ownership.helper_takes(&self.poller);
         let carried =
             self.begin_carrying(&mut core, asked, buffers, now).map(|carrying| core.carry(carrying, asked.single));
+        if matches!(carried, Ok(Carried::Over)) {
+            plan.timed.took(self.clock.now().saturating_sub(now));
+        }
         // What came for others may let their collectives go on.
         core = self.carry_on(core);
         let left = self.clock.now();
-        if matches!(carried, Ok(Carried::Over)) {
-            plan.timed.took(left.saturating_sub(now));
-        }
         self.unlock(core);
         drop(owning);
         self.observer.leaves_wait(now, left, std::iter::once((OpId(0), asked.operation)));

@@ -16,6 +16,8 @@ use crate::wire::frame::{Context, MatchKey};
 /// A collective that has been called, and how far its caller has come.
 pub(crate) struct Numbered {
     begun: Begun,
+    /// A member of its group calls no more, and has not called it.
+    is_left: bool,
     /// So many of its first messages have left: none, or all that wait for nothing.
     pub(crate) sent: usize,
     /// What it sends may wait for what the next ones send.
@@ -39,7 +41,7 @@ impl Numbered {
 
     /// Whether others have said something of it before, which is to be heeded first.
     pub(crate) fn has_heard(&self) -> bool {
-        self.begun.heard.is_some()
+        self.begun.heard.is_some() || self.is_left
     }
 }
 
@@ -54,7 +56,9 @@ impl Collectives {
         self.check(engine, group, true)?;
         let rank = self.rank;
         let Some(team) = self.team(group) else { return Err(Error::Shutdown { rank }) };
-        Ok(Numbered { begun: team.agreement.begin(signature)?, sent: 0, gathers: false, fault: None })
+        let begun = team.agreement.begin(signature)?;
+        let is_left = team.gone.values().any(|called| *called <= begun.number);
+        Ok(Numbered { begun, is_left, sent: 0, gathers: false, fault: None })
     }
 
     /// [`Collectives::start`] of one that has its number, and whose first messages may have left.
