@@ -3,6 +3,7 @@
 use super::operator::Operator;
 use super::prepared::{Prepared, span};
 use super::schedule::{Action, Buffer, Region};
+use super::scratch;
 use crate::buffer::{Element, ElementType, memory};
 
 /// The three buffers and the operator.
@@ -35,8 +36,7 @@ impl<'a, T: Element> Plain<'a, T> {
         output: Vec<T>,
         operator: Option<&'a Operator<T>>,
     ) -> Plain<'a, T> {
-        let scratch = vec![T::zeroed(); schedule.scratch() as usize];
-        Plain { input, output, scratch, operator }
+        Plain { input, output, scratch: scratch::room(schedule.scratch() as usize, T::zeroed()), operator }
     }
 
     /// The input and the output, given back.

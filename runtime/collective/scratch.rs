@@ -1,5 +1,7 @@
 //! Memory of long scratch buffers, used again: the system clears what it gives anew, which takes as long as to combine what comes into it.
 //! No schedule reads what it has not written.
+//!
+//! Zeros of a long buffer come with its memory; of a short one they are cheaper to write.
 
 use std::any::Any;
 
@@ -7,6 +9,8 @@ use parking_lot::Mutex;
 
 use crate::buffer::spare::Spare;
 
+/// Scratch buffers of so many bytes are short.
+const SHORT_BYTES: usize = 4096;
 /// Shorter ones are cleared sooner than found.
 const BYTES_MIN: usize = 16 << 10;
 /// What a process keeps.
@@ -15,8 +19,18 @@ const BYTES_MAX: usize = 8 << 20;
 /// Vectors of any type.
 static SPARE: Mutex<Spare<Box<dyn Any + Send>>> = Mutex::new(Spare::new(BYTES_MAX));
 
+/// A scratch buffer of `length` elements: of `blank`, or of any value.
+pub(super) fn room<T: Copy + Send + 'static>(length: usize, blank: T) -> Vec<T> {
+    if length * size_of::<T>() > SHORT_BYTES {
+        return take(length).unwrap_or_else(|| vec![blank; length]);
+    }
+    let mut room = Vec::with_capacity(length);
+    room.resize(length, blank);
+    room
+}
+
 /// `length` elements of any value, of a buffer that was kept and is as long or up to twice as long, if there is one.
-pub(super) fn take<T: Send + 'static>(length: usize) -> Option<Vec<T>> {
+fn take<T: Send + 'static>(length: usize) -> Option<Vec<T>> {
     if length * size_of::<T>() < BYTES_MIN {
         return None;
     }

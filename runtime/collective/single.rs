@@ -86,6 +86,16 @@ mod tests {
         assert_eq!((of_root.first.len(), of_root.awaited, of_root.then.len()), (2, None, 0));
     }
 
+    /// Of two messages to one peer the second may wait for less; they leave in their order all the same.
+    #[test]
+    fn messages_to_one_peer_keep_their_order() {
+        let (mut builder, own) = (Builder::new(), Region::output(0, 1));
+        let come = builder.receive(PEER, own, &[]);
+        builder.send(Rank(2), own, &[come]);
+        builder.send(Rank(2), Region::input(0, 1), &[]);
+        assert_eq!(Single::of(&builder.finish()), None);
+    }
+
     /// A message that a copy allows must not wait for one that comes, since its receiver may wait for it first.
     #[test]
     fn what_leaves_after_a_copy_does_not_wait() {
@@ -104,7 +114,7 @@ mod tests {
         assert_eq!((single.first.len(), single.then.len()), (0, 3));
         let mut builder = Builder::new();
         let copied = builder.copy(input, output, &[]);
-        builder.receive(PEER, input, &[copied]);
+        builder.receive(PEER, output, &[copied]);
         assert_eq!(Single::of(&builder.finish()), None, "the message's place is copied first");
     }
 }

@@ -11,9 +11,6 @@ use super::schedule::{Action, Buffer, Region};
 use super::scratch;
 use crate::buffer::memory;
 
-/// Scratch buffers of so many bytes are short.
-const SHORT_BYTES: usize = 4096;
-
 /// One rank's buffers while its schedule is under way.
 #[derive(Debug)]
 pub(super) struct Workspace<T> {
@@ -23,15 +20,7 @@ pub(super) struct Workspace<T> {
 impl<T: Copy + Send + 'static> Workspace<T> {
     /// Buffers for `schedule`. `blank` fills the scratch buffer; no schedule reads what it has not written.
     pub(super) fn new(schedule: &Prepared, input: Vec<T>, output: Vec<T>, blank: T) -> Self {
-        let length = schedule.scratch() as usize;
-        // Zeros of a long buffer come with its memory; of a short one they are cheaper to write.
-        let scratch = if length * size_of::<T>() > SHORT_BYTES {
-            scratch::take(length).unwrap_or_else(|| vec![blank; length])
-        } else {
-            let mut scratch = Vec::with_capacity(length);
-            scratch.resize(length, blank);
-            scratch
-        };
+        let scratch = scratch::room(schedule.scratch() as usize, blank);
         let [input_cuts, output_cuts, scratch_cuts] = schedule.cuts();
         Workspace {
             buffers: [

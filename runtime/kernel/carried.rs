@@ -107,12 +107,12 @@ impl Kernel {
         self.ownership.helper_takes(&self.poller);
         let carried =
             self.begin_carrying(&mut core, asked, buffers, now).map(|carrying| core.carry(carrying, asked.single));
-        if matches!(carried, Ok(Carried::Over)) {
-            plan.timed.took(self.clock.now().saturating_sub(now));
-        }
+        let mut left = self.ends(&carried, plan, now);
         // What came for others may let their collectives go on.
-        core = self.carry_on(core);
-        let left = self.clock.now();
+        if core.has_due() {
+            core = self.carry_on(core);
+            left = self.clock.now();
+        }
         self.unlock(core);
         drop(owning);
         self.observer.leaves_wait(now, left, std::iter::once((OpId(0), asked.operation)));
@@ -134,10 +134,7 @@ impl Kernel {
             core.flush();
             core.carry(carrying, asked.single)
         });
-        let left = self.clock.now();
-        if matches!(carried, Ok(Carried::Over)) {
-            plan.timed.took(left.saturating_sub(now));
-        }
+        let left = self.ends(&carried, plan, now);
         self.unlock(core);
         self.observer.leaves_post(now, left, (OpId(0), asked.operation), false);
         self.leaves(left);
@@ -165,6 +162,15 @@ impl Kernel {
         now
     }
 
+    /// What was called at `began` has been carried out, as far as that goes. Returns the time.
+    fn ends(&self, carried: &Result<Carried>, plan: &Plan, began: Duration) -> Duration {
+        let now = self.clock.now();
+        if matches!(carried, Ok(Carried::Over)) {
+            plan.timed.took(now.saturating_sub(began));
+        }
+        now
+    }
+
     /// The program has left a collective, and its call.
     fn leaves(&self, left: Duration) {
         self.calls.left.store(nanoseconds(left), Ordering::Relaxed);
@@ -180,7 +186,7 @@ impl Core {
 
     /// Returns whether all of it is done.
     fn has_carried(&mut self, carrying: &mut Carrying<'_>, single: &Single) -> bool {
-        if carrying.numbered.has_heard() || !self.send_first(carrying, &single.first) {
+        if carrying.numbered.has_heard || !self.send_first(carrying, &single.first) {
             return false;
         }
         if let Some(awaited) = &single.awaited {

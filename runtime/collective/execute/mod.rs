@@ -42,7 +42,7 @@ pub(crate) use self::plan::{KnownPrices, Plan, Planned, Planner};
 pub(crate) use self::start::{Deferred, Start};
 use self::team::Team;
 use self::timing::Timed;
-pub(crate) use self::work::Typed;
+pub(crate) use self::work::{QUICK_BYTES, Typed};
 use super::progress::Progress;
 use super::schedule::StepId;
 use crate::engine::{ByOp, Completed, Engine, OpId, Outcome};

@@ -16,8 +16,8 @@ use crate::wire::frame::{Context, MatchKey};
 /// A collective that has been called, and how far its caller has come.
 pub(crate) struct Numbered {
     begun: Begun,
-    /// A member of its group calls no more, and has not called it.
-    is_left: bool,
+    /// Others have said something of it before, or a member of its group calls fewer: it is to be begun, which heeds that.
+    pub(crate) has_heard: bool,
     /// So many of its first messages have left: none, or all that wait for nothing.
     pub(crate) sent: usize,
     /// What it sends may wait for what the next ones send.
@@ -38,11 +38,6 @@ impl Numbered {
     pub(crate) fn key(&self) -> MatchKey {
         MatchKey::new(Context::Collective, self.begun.tag)
     }
-
-    /// Whether others have said something of it before, which is to be heeded first.
-    pub(crate) fn has_heard(&self) -> bool {
-        self.begun.heard.is_some() || self.is_left
-    }
 }
 
 impl Collectives {
@@ -57,8 +52,8 @@ impl Collectives {
         let rank = self.rank;
         let Some(team) = self.team(group) else { return Err(Error::Shutdown { rank }) };
         let begun = team.agreement.begin(signature)?;
-        let is_left = team.gone.values().any(|called| *called <= begun.number);
-        Ok(Numbered { begun, is_left, sent: 0, gathers: false, fault: None })
+        let has_heard = begun.heard.is_some() || team.gone.values().any(|called| *called <= begun.number);
+        Ok(Numbered { begun, has_heard, sent: 0, gathers: false, fault: None })
     }
 
     /// [`Collectives::start`] of one that has its number, and whose first messages may have left.

@@ -11,7 +11,7 @@ use crate::collective::schedule::{Action, Region};
 use crate::collective::workspace::Workspace;
 
 /// So many bytes are copied in a tenth of a microsecond.
-const QUICK_BYTES: usize = 4096;
+pub(crate) const QUICK_BYTES: usize = 4096;
 
 /// One rank's buffers and operator while its schedule is under way.
 pub(crate) trait Work: Send {

@@ -4,16 +4,13 @@
 use super::super::group::Group;
 use super::buffers::bytes_of;
 use crate::buffer::Element;
-use crate::collective::execute::{Numbered, Plan, Planned, Start, Typed};
+use crate::collective::execute::{Numbered, Plan, Planned, QUICK_BYTES, Start, Typed};
 use crate::collective::plain::Plain;
 use crate::collective::{Blocks, Call, Operator};
 use crate::error::Result;
 use crate::handle::Handle;
 use crate::kernel::Carried;
 use crate::operation::{Operation, OperationKind};
-
-/// So many bytes are copied and combined in no time.
-const QUICK_BYTES: u64 = 4096;
 
 /// A collective that the program calls.
 pub(super) struct Asked<'a, T, F> {
@@ -72,7 +69,7 @@ impl<'a, T: Element, F> Asked<'a, T, F> {
     /// Whether the thread that calls it may carry it out: it takes no time but for its messages, and ranks share its lengths.
     fn is_quick(&self) -> bool {
         let is_own = self.operator.is_none_or(Operator::is_own);
-        is_own && self.bytes() <= QUICK_BYTES && !matches!(self.call.blocks, Blocks::Own { .. })
+        is_own && self.bytes() <= QUICK_BYTES as u64 && !matches!(self.call.blocks, Blocks::Own { .. })
     }
 
     fn operator_name(&self) -> &str {

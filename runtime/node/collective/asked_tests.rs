@@ -12,15 +12,13 @@ const SEED: u64 = 0x2311;
 const LATE: Duration = Duration::from_micros(60);
 
 /// Both ranks of a job, each on a thread.
-fn on_two_ranks(program: impl Fn(&Node, u32) + Copy + Send + 'static) {
+fn on_two_ranks(program: impl Fn(Node, u32) + Copy + Send + 'static) {
     let root = std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap();
     let threads = [0, 1].map(|rank| {
         std::thread::spawn(move || {
             let mut config = Config::new(rank, 2, Some(root.to_string()));
             config.key = Key::from_bytes(std::array::from_fn(|place| place as u8));
-            let node = crate::init_with(config).unwrap();
-            program(&node, rank);
-            node.finalize().unwrap();
+            program(crate::init_with(config).unwrap(), rank);
         })
     });
     threads.into_iter().for_each(|thread| thread.join().unwrap());
@@ -74,6 +72,7 @@ fn whoever_is_late_gets_the_same() {
                 write.wait().unwrap();
             }
         }
+        node.finalize().unwrap();
     });
 }
 
@@ -92,6 +91,29 @@ fn whoever_calls_another_is_told() {
                 _ => node.allreduce(&sum, vec![1, 2]).unwrap_err(),
             };
             assert!(matches!(error, crate::Error::Disagreement { ranks, .. } if ranks.0 != ranks.1), "{error}");
+            node.finalize().unwrap();
         });
     }
+}
+
+/// Whoever only sends is told, too, that a member has left the group.
+#[test]
+fn a_member_that_has_left_is_noticed_by_whoever_sends() {
+    on_two_ranks(|node, rank| {
+        let group = node.group(&[crate::Rank(0), crate::Rank(1)]).unwrap();
+        assert_eq!(group.broadcast(0, vec![7u8]).unwrap(), [7]);
+        if rank == 1 {
+            drop(group);
+            node.initwrite(0, 1, vec![1u8]).unwrap().wait().unwrap();
+        } else {
+            // What has said that the group is left comes before.
+            node.initread(1, 1, vec![0u8]).unwrap().wait().unwrap();
+            let error = group.broadcast(0, vec![8u8]).unwrap_err();
+            assert!(error.to_string().contains("has left the group"), "{error}");
+        }
+        node.barrier().unwrap();
+        // The one that has left is told at its end.
+        let told = node.finalize();
+        assert!(rank == 1 || told.is_ok(), "{told:?}");
+    });
 }

@@ -2,6 +2,7 @@
 //! collectives and messages, random groups and algorithms, pipes for sockets, and chance for a scheduler.
 
 mod calls;
+mod carried;
 mod counts;
 mod found;
 mod groups;

@@ -9,10 +9,8 @@ use std::time::Duration;
 
 use super::calls::{self, Exchange, Line};
 use crate::buffer::Element;
-use crate::buffer::copied::Copied;
 use crate::collective::calibration::EXCHANGE_WINDOW_BYTES;
-use crate::collective::execute::{Collectives, Fault, Job, Members, Start, Typed};
-use crate::collective::schedule::Action;
+use crate::collective::execute::{Collectives, Job, Members, Start, Typed};
 use crate::collective::trial_tests::Chance;
 use crate::collective::{Blocks, Prepared, allgather};
 use crate::engine::{Completed, Engine, Limits, OpId, Outcome, Sent, Starts};
@@ -308,36 +306,6 @@ impl World {
             Ok(Some(make()))
         };
         node.collectives.defer(&mut node.engine, now, Box::new(deferred))
-    }
-
-    /// Begins a collective whose caller has sent what waits for nothing.
-    fn start_numbered(&mut self, rank: usize, mut start: Start) -> Result<OpId, Error> {
-        let (now, node) = (self.now(), &mut self.nodes[rank]);
-        let mut numbered = node.collectives.number(&node.engine, start.group, start.signature.expect("one"))?;
-        let (key, schedule) = (numbered.key(), start.schedule.clone());
-        let members = match node.groups.values().find(|(number, _)| *number == start.group) {
-            Some((_, members)) => members.clone(),
-            None => Members::of_job(Rank(rank as u32), node.size).into(),
-        };
-        let single = schedule.single().expect("a sequence");
-        if !numbered.has_heard() {
-            for action in &single.first {
-                let (to, element, source) = match *action {
-                    Action::Send { to, from } => {
-                        (to, start.work.element(), Copied::new(start.work.source(from).bytes()))
-                    }
-                    Action::Signal { to } => (to, u8::TYPE, Copied::new(&[])),
-                    _ => panic!("{action:?} sends nothing"),
-                };
-                let key = key.in_group(members.number(to));
-                if let Err(unposted) = node.engine.initwrite(now, members.rank(to), key, element, Box::new(source)) {
-                    numbered.fault = Some(Fault::Failed(unposted.error));
-                    break;
-                }
-            }
-            numbered.sent = single.first.len();
-        }
-        node.collectives.start_numbered(&mut node.engine, now, numbered, start)
     }
 
     /// Begins an exchange of two numbers of each rank.
