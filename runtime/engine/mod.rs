@@ -95,6 +95,11 @@ impl Engine {
         self.links[peer.index()].outgoing.batch.stays_within_host();
     }
 
+    /// `peer` reads beside this node: each has a core of its own.
+    pub(crate) fn reads_beside(&mut self, peer: Rank) {
+        self.links[peer.index()].outgoing.retention.is_read_beside();
+    }
+
     /// Posts a read of the next message of `key` from `from`.
     pub(crate) fn initread(
         &mut self,

@@ -145,6 +145,10 @@ impl Kernel {
             keepalive::limit(&link.stream, config.keepalive, keepalive::EndedBy::Look)?;
             if is_local(&SockRef::from(&link.stream)) {
                 engine.stays_within_host(rank);
+                // One that needs this core to read is to have it soon, and what is here then to be in the caches.
+                if polling == Polling::Own {
+                    engine.reads_beside(rank);
+                }
             }
         }
         let mut core = Core::new(engine, links, poller.clone(), clock, wake.clone(), config.disabled)?;

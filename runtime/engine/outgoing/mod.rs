@@ -342,7 +342,14 @@ impl Outgoing {
 
     /// Whether the peer has acknowledged so much that another call's worth may be sent.
     pub(super) fn has_room(&self) -> bool {
-        self.retention.has_room()
+        self.retention.has_room(self.begins_long())
+    }
+
+    /// Whether a long message is what is sent next.
+    pub(super) fn begins_long(&self) -> bool {
+        let next = self.express.front().map(|entry| entry.index());
+        let next = next.or_else(|| self.bulk.front().copied());
+        next.is_some_and(|index| self.message(index).message_header.total >= retention::LONG_BYTES)
     }
 
     /// Whether frames wait to be sent, acknowledgements not counted.

@@ -15,12 +15,18 @@ use foldhash::{HashMap, HashMapExt};
 use super::loan::Loan;
 use super::ranges::Ranges;
 use crate::buffer::{SendBuffer, memory};
+use crate::engine::transmit::{CALL_BESIDE_BYTES_MAX, CALL_BYTES_MAX};
 use crate::error::WireError;
 
 /// What a link may have sent and not be acknowledged, if its path does not hold more.
 pub(crate) const BOUND_BYTES: u64 = 1 << 20;
 /// The same of a path of any length and rate.
 pub(crate) const BOUND_BYTES_MAX: u64 = 64 << 20;
+/// The same of long messages to a peer that reads beside this node: with less the two wait for each other.
+const BOUND_BESIDE_BYTES: u64 = 4 << 20;
+/// Messages of so many bytes are long enough for that. Of shorter ones, more that is not acknowledged means more to copy when their
+/// buffers go back.
+pub(super) const LONG_BYTES: u64 = 512 << 10;
 /// Memory that is kept for copies though there are none.
 const SPARE_BYTES: usize = 16 << 10;
 
@@ -40,6 +46,8 @@ pub(in crate::engine) struct Retention {
     bound: u64,
     /// That is not less than at first.
     bound_min: u64,
+    /// The peer reads beside this node.
+    is_beside: bool,
     /// Sending has stopped at the bound since it was asked.
     was_full: bool,
     /// Bytes sent again so far.
@@ -76,6 +84,7 @@ impl Retention {
             messages: HashMap::new(),
             bound,
             bound_min: bound,
+            is_beside: false,
             was_full: false,
             again: 0,
         }
@@ -96,14 +105,26 @@ impl Retention {
         self.sent.wrapping_sub(self.acknowledged)
     }
 
-    /// The bytes of one call, at most; more than one call's are kept, so that a link need not stand still.
-    pub(in crate::engine) fn call(&self) -> usize {
-        (self.bound / 4) as usize
+    /// The peer reads beside this node, as fast as it writes.
+    pub(in crate::engine) fn is_read_beside(&mut self) {
+        self.is_beside = true;
+    }
+
+    /// The bytes of one call that begins with a message that `is_long`, at most; more than one call's are kept, so that a link need not
+    /// stand still.
+    pub(in crate::engine) fn call(&self, is_long: bool) -> usize {
+        let most = if is_long && self.is_beside { CALL_BESIDE_BYTES_MAX } else { CALL_BYTES_MAX };
+        most.min((self.bound_for(is_long) / 4) as usize)
     }
 
     /// Whether another call's worth may be sent before some is acknowledged, and the batch of fragments by which that may be more.
-    pub(in crate::engine) fn has_room(&self) -> bool {
-        self.kept() + self.bound / 4 + self.bound / 16 <= self.bound
+    pub(in crate::engine) fn has_room(&self, is_long: bool) -> bool {
+        let bound = self.bound_for(is_long);
+        self.kept() + bound / 4 + bound / 16 <= bound
+    }
+
+    fn bound_for(&self, is_long: bool) -> u64 {
+        if is_long && self.is_beside { self.bound.max(BOUND_BESIDE_BYTES) } else { self.bound }
     }
 
     /// Something was not sent for want of room.
@@ -366,7 +387,7 @@ mod tests {
     fn no_more_is_kept_than_the_bound() {
         let mut retention = Retention::new(BOUND_BYTES);
         for _ in 0..64 {
-            if retention.has_room() {
+            if retention.has_room(false) {
                 retention.copy(&[7; 256 << 10]);
             }
         }
