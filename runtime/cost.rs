@@ -83,7 +83,7 @@ impl CostModel {
             network: Block { fixed: 0.0, per_byte: 8e-9 },
             is_shared: false,
             latency: 50e-6,
-            combine: 0.5e-9,
+            combine: 0.1e-9,
             queue: None,
             ranks_per_core: 1.0,
             hosts: None,

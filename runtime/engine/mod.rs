@@ -48,6 +48,7 @@ use link::{Link, Shared};
 use notes::Notes;
 pub(crate) use notes::{Arrival, Note, Progress};
 pub(crate) use operation::{Completed, Failure, LateRefusal, OpId, Origin, Outcome, Unposted};
+use outgoing::BESIDE;
 pub(crate) use outgoing::{LANES_MAX, Written};
 #[cfg(test)]
 pub(crate) use sim::starts::Starts;
@@ -97,7 +98,7 @@ impl Engine {
 
     /// `peer` reads beside this node: each has a core of its own.
     pub(crate) fn reads_beside(&mut self, peer: Rank) {
-        self.links[peer.index()].outgoing.retention.is_read_beside();
+        self.links[peer.index()].outgoing.retention.is_read_beside(BESIDE);
     }
 
     /// Posts a read of the next message of `key` from `from`.

@@ -22,11 +22,8 @@ use taken::{Frame, Undo};
 const SLICES_MAX: usize = 130;
 /// So few frames are most calls with short messages.
 const FEW_FRAMES: usize = 2;
-/// Payload bytes in one vectored call.
+/// Payload bytes in one vectored call, but for long messages to a peer that reads beside this node.
 pub(super) const CALL_BYTES_MAX: usize = 256 << 10;
-/// The same of long messages to a peer that reads at the same time: a call of a megabyte takes little more than half of the time that
-/// four take over loopback.
-pub(super) const CALL_BESIDE_BYTES_MAX: usize = 1 << 20;
 /// Bytes one turn sends to one link before reading again.
 const BURST_BYTES_MAX: usize = 1 << 20;
 /// Messages up to this are copied beside their header: a copy is cheaper than two more slices, and than to know of the buffer
@@ -154,7 +151,7 @@ impl Outgoing {
             batch.frames.extend([self.acknowledgement_frame(&mut batch.scratch)]);
         }
         let (mut slices, mut bytes) = (2, 0);
-        let most = self.retention.call(self.begins_long());
+        let most = self.retention.call(self.next_bytes());
         while slices + 2 <= SLICES_MAX && bytes < most {
             let Some(frame) = self.take_frame(&mut batch.scratch) else { return };
             // Adjacent heads without payload share a slice.

@@ -105,14 +105,14 @@ impl Outgoing {
 
     fn plan(&mut self, lane: usize) -> Plan {
         let mut plan = Plan::default();
-        let has_room = self.lanes[lane].retention.has_room(false);
+        let has_room = self.lanes[lane].retention.has_room(0);
         if has_room {
             self.fill_lane(lane);
         } else if self.lane_has_frames(lane) {
             self.lanes[lane].retention.is_full();
         }
         let frame_bytes = (FRAME_FRAGMENTS * self.fragment_bytes).min(FRAGMENT_BYTES_MAX);
-        let most = self.lanes[lane].retention.call(false);
+        let most = self.lanes[lane].retention.call(0);
         let this = &mut self.lanes[lane];
         let mut number = this.number;
         let mut header = |kind, message_id, length: u64| {

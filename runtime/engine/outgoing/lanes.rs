@@ -92,7 +92,7 @@ impl Outgoing {
         if self.is_mute || *is_down {
             return false;
         }
-        let has_room = retention.has_room(false);
+        let has_room = retention.has_room(0);
         retention.unsent() > 0 || acknowledgement.is_due(false) || (has_room && self.lane_has_frames(lane))
     }
 

@@ -35,8 +35,10 @@ pub(crate) use lanes::LANES_MAX;
 use loan::Loan;
 pub(crate) use loan::Written;
 pub(super) use partial::Partial;
-pub(in crate::engine) use retention::BOUND_BYTES;
+#[cfg(test)]
+pub(in crate::engine) use retention::Beside;
 pub(in crate::engine) use retention::Retention;
+pub(in crate::engine) use retention::{BESIDE, BOUND_BYTES};
 
 /// What a message costs of the receiver's window beside its bytes: at least what the receiver keeps of it while no read
 /// has met it, with the memory that its tables and the allocator take (`Incoming::footprint`, tested there).
@@ -342,14 +344,14 @@ impl Outgoing {
 
     /// Whether the peer has acknowledged so much that another call's worth may be sent.
     pub(super) fn has_room(&self) -> bool {
-        self.retention.has_room(self.begins_long())
+        self.retention.has_room(self.next_bytes())
     }
 
-    /// Whether a long message is what is sent next.
-    pub(super) fn begins_long(&self) -> bool {
-        let next = self.express.front().map(|entry| entry.index());
-        let next = next.or_else(|| self.bulk.front().copied());
-        next.is_some_and(|index| self.message(index).message_header.total >= retention::LONG_BYTES)
+    /// The bytes of the message that is sent next, as far as there is one.
+    pub(super) fn next_bytes(&self) -> u64 {
+        let under_way = self.partial.as_ref().and_then(|partial| partial.payload.as_ref()).map(|(index, _)| *index);
+        let next = under_way.or_else(|| self.express.front().map(|entry| entry.index()));
+        next.or_else(|| self.bulk.front().copied()).map_or(0, |index| self.message(index).message_header.total)
     }
 
     /// Whether frames wait to be sent, acknowledgements not counted.

@@ -15,18 +15,27 @@ use foldhash::{HashMap, HashMapExt};
 use super::loan::Loan;
 use super::ranges::Ranges;
 use crate::buffer::{SendBuffer, memory};
-use crate::engine::transmit::{CALL_BESIDE_BYTES_MAX, CALL_BYTES_MAX};
+use crate::engine::transmit::CALL_BYTES_MAX;
 use crate::error::WireError;
 
 /// What a link may have sent and not be acknowledged, if its path does not hold more.
 pub(crate) const BOUND_BYTES: u64 = 1 << 20;
 /// The same of a path of any length and rate.
 pub(crate) const BOUND_BYTES_MAX: u64 = 64 << 20;
-/// The same of long messages to a peer that reads beside this node: with less the two wait for each other.
-const BOUND_BESIDE_BYTES: u64 = 4 << 20;
-/// Messages of so many bytes are long enough for that. Of shorter ones, more that is not acknowledged means more to copy when their
-/// buffers go back.
-pub(super) const LONG_BYTES: u64 = 512 << 10;
+
+/// How long messages go to a peer that reads beside this node: if little may be unacknowledged, the two wait for each other.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Beside {
+    /// Messages of so many bytes are long. Of shorter ones, more that is not acknowledged means more to copy when their buffers go back.
+    pub(in crate::engine) from_bytes: u64,
+    /// See [`BOUND_BYTES`].
+    pub(in crate::engine) bound: u64,
+    /// Payload bytes in one vectored call.
+    pub(in crate::engine) call: usize,
+}
+
+/// A call of a megabyte takes little more than half of the time that four take over loopback.
+pub(in crate::engine) const BESIDE: Beside = Beside { from_bytes: 512 << 10, bound: 4 << 20, call: 1 << 20 };
 /// Memory that is kept for copies though there are none.
 const SPARE_BYTES: usize = 16 << 10;
 
@@ -47,7 +56,7 @@ pub(in crate::engine) struct Retention {
     /// That is not less than at first.
     bound_min: u64,
     /// The peer reads beside this node.
-    is_beside: bool,
+    beside: Option<Beside>,
     /// Sending has stopped at the bound since it was asked.
     was_full: bool,
     /// Bytes sent again so far.
@@ -84,7 +93,7 @@ impl Retention {
             messages: HashMap::new(),
             bound,
             bound_min: bound,
-            is_beside: false,
+            beside: None,
             was_full: false,
             again: 0,
         }
@@ -106,25 +115,30 @@ impl Retention {
     }
 
     /// The peer reads beside this node, as fast as it writes.
-    pub(in crate::engine) fn is_read_beside(&mut self) {
-        self.is_beside = true;
+    pub(in crate::engine) fn is_read_beside(&mut self, how: Beside) {
+        self.beside = Some(how);
     }
 
-    /// The bytes of one call that begins with a message that `is_long`, at most; more than one call's are kept, so that a link need not
-    /// stand still.
-    pub(in crate::engine) fn call(&self, is_long: bool) -> usize {
-        let most = if is_long && self.is_beside { CALL_BESIDE_BYTES_MAX } else { CALL_BYTES_MAX };
-        most.min((self.bound_for(is_long) / 4) as usize)
+    /// How messages of so many bytes go, if that is as long ones do to a peer that reads beside this node.
+    fn beside(&self, bytes: u64) -> Option<Beside> {
+        self.beside.filter(|beside| bytes >= beside.from_bytes)
     }
 
-    /// Whether another call's worth may be sent before some is acknowledged, and the batch of fragments by which that may be more.
-    pub(in crate::engine) fn has_room(&self, is_long: bool) -> bool {
-        let bound = self.bound_for(is_long);
+    /// The payload bytes of one call that begins with a message of `bytes`, at most; more than one call's are kept, so that a link need
+    /// not stand still.
+    pub(in crate::engine) fn call(&self, bytes: u64) -> usize {
+        let most = self.beside(bytes).map_or(CALL_BYTES_MAX, |beside| beside.call);
+        most.min((self.bound_for(bytes) / 4) as usize)
+    }
+
+    /// Whether such a call may be made before some is acknowledged, and the batch of fragments by which it may be more.
+    pub(in crate::engine) fn has_room(&self, bytes: u64) -> bool {
+        let bound = self.bound_for(bytes);
         self.kept() + bound / 4 + bound / 16 <= bound
     }
 
-    fn bound_for(&self, is_long: bool) -> u64 {
-        if is_long && self.is_beside { self.bound.max(BOUND_BESIDE_BYTES) } else { self.bound }
+    fn bound_for(&self, bytes: u64) -> u64 {
+        self.beside(bytes).map_or(self.bound, |beside| beside.bound.max(self.bound))
     }
 
     /// Something was not sent for want of room.
@@ -387,11 +401,28 @@ mod tests {
     fn no_more_is_kept_than_the_bound() {
         let mut retention = Retention::new(BOUND_BYTES);
         for _ in 0..64 {
-            if retention.has_room(false) {
+            if retention.has_room(0) {
                 retention.copy(&[7; 256 << 10]);
             }
         }
         assert!(retention.kept() <= BOUND_BYTES && retention.kept() > BOUND_BYTES / 2, "{}", retention.kept());
+    }
+
+    #[test]
+    fn more_is_kept_of_long_messages_to_a_peer_that_reads_beside() {
+        for (bytes, most, call) in
+            [(BESIDE.from_bytes - 1, BOUND_BYTES, CALL_BYTES_MAX), (BESIDE.from_bytes, BESIDE.bound, BESIDE.call)]
+        {
+            let mut retention = Retention::new(BOUND_BYTES);
+            retention.is_read_beside(BESIDE);
+            assert_eq!(retention.call(bytes), call);
+            let mut at = 0;
+            while retention.has_room(bytes) {
+                retention.name(1, at..at + call);
+                at += call;
+            }
+            assert!(retention.kept() <= most && retention.kept() > most / 2, "{bytes}: {}", retention.kept());
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl Outgoing {
     /// Whether a message of `bytes` would be ready when it is posted, and nothing but the socket could keep it from leaving.
     pub(in crate::engine) fn takes_at_once(&self, bytes: u64) -> bool {
         let has_credit = self.held.is_empty() && bytes.saturating_add(MESSAGE_COST) <= self.credit;
-        has_credit && self.retention.has_room(false) && !self.is_down && !self.is_mute
+        has_credit && self.retention.has_room(0) && !self.is_down && !self.is_mute
     }
 
     /// A message leaves that [would be taken at once](Self::takes_at_once).

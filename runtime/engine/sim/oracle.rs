@@ -184,7 +184,7 @@ impl World {
                 lines += &format!(
                     "    {path:?}: {:?}, room {}, kept {}, to send again {}, under way {}, down {}, waits {}, output {}, sends {}, dead {}, {} bytes come\n",
                     state.segments,
-                    state.retention.has_room(false),
+                    state.retention.has_room(0),
                     state.retention.kept(),
                     state.retention.unsent(),
                     state.partial.is_some(),

@@ -1,6 +1,7 @@
 //! Counters that begin near their turning points.
 
 use crate::engine::Engine;
+use crate::engine::outgoing::{BESIDE, Beside};
 use crate::ids::Path;
 
 /// Where the counters of a job's engines begin.
@@ -12,6 +13,8 @@ pub(crate) struct Starts {
     pub(crate) positions: u64,
     /// What each link may keep, if not as much as usual.
     pub(crate) bound: Option<u64>,
+    /// How long messages go to peers that read beside, if they do.
+    beside: Option<Beside>,
     /// Each engine's operations.
     pub(crate) ops: u64,
     /// Each sender's messages.
@@ -22,6 +25,7 @@ impl Starts {
     /// At zero, or a little before a power of two; `below` gives chance.
     pub(crate) fn random(below: &mut dyn FnMut(usize) -> usize) -> Self {
         let bound = [None, Some(1000), Some(4000), Some(20_000)][below(4)];
+        let beside = [None, Some(Beside { from_bytes: 500, bound: 8000, call: 3000 }), Some(BESIDE)][below(3)];
         let mut before = |ends: &[u64]| match below(ends.len() + 1) {
             0 => 0,
             which => ends[which - 1] - below(12) as u64,
@@ -30,6 +34,7 @@ impl Starts {
             frames: before(&[u32::MAX.into()]) as u32,
             positions: before(&[u32::MAX.into(), 1 << 63, u64::MAX]),
             bound,
+            beside,
             ops: before(&[u32::MAX.into(), 1 << 63]),
             // The header carries 56 bits.
             message_ids: before(&[u32::MAX.into(), 1 << 48, (1 << 56) - (1 << 20)]),
@@ -64,6 +69,9 @@ impl Engine {
             if let Some(bound) = starts.bound {
                 link.outgoing.retention.force_bound(bound);
                 link.outgoing.acknowledgement.set_at_once(bound / 4);
+            }
+            if let Some(how) = starts.beside {
+                link.outgoing.retention.is_read_beside(how);
             }
         }
     }
