@@ -47,6 +47,8 @@ pub(crate) const MESSAGE_COST: u64 = 256;
 pub(super) const TURN_FRAGMENTS: usize = 4;
 /// Completed writes that are remembered, in case the receiver refuses the message late.
 const SENT_LOG_MAX: usize = 256;
+/// Long messages after a short one that came while such were under way.
+const MIXED_MESSAGES: u32 = 8;
 /// Entries of the order of held messages that are always kept.
 const HELD_ORDER_MIN: usize = 64;
 /// Reads a peer may have asked for without a message at hand.
@@ -108,6 +110,9 @@ pub(super) struct Outgoing {
     pub(super) express: VecDeque<Express>,
     /// Bytes sent from `express` since `bulk` had a turn.
     pub(super) express_run: usize,
+    /// So many long messages go like others, even to a peer that reads beside: short ones have come while such were under way, and
+    /// would wait behind more.
+    mixed: u32,
     /// A short message has left since anything was read.
     pub(super) has_sent_short: bool,
     /// Long messages by key; the front's key has its turn.
@@ -173,6 +178,7 @@ impl Outgoing {
             free: Vec::new(),
             express: VecDeque::new(),
             express_run: 0,
+            mixed: 0,
             has_sent_short: false,
             bulk: VecDeque::new(),
             turn: 0,
@@ -347,8 +353,20 @@ impl Outgoing {
         self.retention.has_room(self.next_bytes())
     }
 
-    /// The bytes of the message that is sent next, as far as there is one.
+    /// A message of so many bytes is posted.
+    fn mixes(&mut self, bytes: u64) {
+        if self.retention.is_long(bytes) {
+            self.mixed = self.mixed.saturating_sub(1);
+        } else if !self.bulk.is_empty() || self.retention.kept() > BOUND_BYTES {
+            self.mixed = MIXED_MESSAGES;
+        }
+    }
+
+    /// The bytes of the message that is sent next, as far as there is one and its length matters.
     pub(super) fn next_bytes(&self) -> u64 {
+        if self.mixed > 0 {
+            return 0;
+        }
         let under_way = self.partial.as_ref().and_then(|partial| partial.payload.as_ref()).map(|(index, _)| *index);
         let next = under_way.or_else(|| self.express.front().map(|entry| entry.index()));
         next.or_else(|| self.bulk.front().copied()).map_or(0, |index| self.message(index).message_header.total)

@@ -119,6 +119,11 @@ impl Retention {
         self.beside = Some(how);
     }
 
+    /// Whether messages of so many bytes are long to a peer that reads beside this node.
+    pub(super) fn is_long(&self, bytes: u64) -> bool {
+        self.beside(bytes).is_some()
+    }
+
     /// How messages of so many bytes go, if that is as long ones do to a peer that reads beside this node.
     fn beside(&self, bytes: u64) -> Option<Beside> {
         self.beside.filter(|beside| bytes >= beside.from_bytes)

@@ -17,6 +17,7 @@ impl Outgoing {
         source: Box<dyn SendBuffer>,
         since: Duration,
     ) {
+        self.mixes(message_header.total);
         let message_id = self.next_message_id;
         self.next_message_id += 1;
         let key = message_header.key;
