@@ -1,6 +1,7 @@
 //! Whole jobs in one process, thousands of them, each from a seed; and tests of single promises.
 
 mod babble;
+mod beside;
 mod costs;
 mod cuts;
 mod faulty;
