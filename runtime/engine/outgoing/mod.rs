@@ -6,6 +6,7 @@
 //! posted at once the first is complete when its bytes have gone, and can be passed on while the others follow. A long
 //! message whose key has something to say later in `express` is opened there first.
 
+mod beside;
 mod carrying;
 mod control;
 mod lane;
@@ -14,6 +15,7 @@ mod loan;
 mod partial;
 mod ranges;
 mod retention;
+mod room;
 mod stamps;
 mod window;
 
@@ -29,16 +31,16 @@ use super::{Completed, Limits, OpId, Outcome};
 use crate::buffer::SendBuffer;
 use crate::error::Error;
 use crate::wire::frame::{Kind, MatchKey, MessageHeader, Stamp};
+pub(in crate::engine) use beside::BESIDE;
+#[cfg(test)]
+pub(in crate::engine) use beside::Beside;
 pub(super) use control::{Body, Control};
 use lane::Lane;
 pub(crate) use lanes::LANES_MAX;
 use loan::Loan;
 pub(crate) use loan::Written;
 pub(super) use partial::Partial;
-#[cfg(test)]
-pub(in crate::engine) use retention::Beside;
-pub(in crate::engine) use retention::Retention;
-pub(in crate::engine) use retention::{BESIDE, BOUND_BYTES};
+pub(in crate::engine) use retention::{BOUND_BYTES, Retention};
 
 /// What a message costs of the receiver's window beside its bytes: at least what the receiver keeps of it while no read
 /// has met it, with the memory that its tables and the allocator take (`Incoming::footprint`, tested there).
@@ -47,8 +49,6 @@ pub(crate) const MESSAGE_COST: u64 = 256;
 pub(super) const TURN_FRAGMENTS: usize = 4;
 /// Completed writes that are remembered, in case the receiver refuses the message late.
 const SENT_LOG_MAX: usize = 256;
-/// Long messages after a short one that came while such were under way.
-const MIXED_MESSAGES: u32 = 8;
 /// Entries of the order of held messages that are always kept.
 const HELD_ORDER_MIN: usize = 64;
 /// Reads a peer may have asked for without a message at hand.
@@ -346,30 +346,6 @@ impl Outgoing {
             return false;
         }
         self.retention.unsent() > 0 || self.acknowledgement.is_due(false) || (self.has_frames() && self.has_room())
-    }
-
-    /// Whether the peer has acknowledged so much that another call's worth may be sent.
-    pub(super) fn has_room(&self) -> bool {
-        self.retention.has_room(self.next_bytes())
-    }
-
-    /// A message of so many bytes is posted.
-    fn mixes(&mut self, bytes: u64) {
-        if self.retention.is_long(bytes) {
-            self.mixed = self.mixed.saturating_sub(1);
-        } else if !self.bulk.is_empty() || self.retention.kept() > BOUND_BYTES {
-            self.mixed = MIXED_MESSAGES;
-        }
-    }
-
-    /// The bytes of the message that is sent next, as far as there is one and its length matters.
-    pub(super) fn next_bytes(&self) -> u64 {
-        if self.mixed > 0 {
-            return 0;
-        }
-        let under_way = self.partial.as_ref().and_then(|partial| partial.payload.as_ref()).map(|(index, _)| *index);
-        let next = under_way.or_else(|| self.express.front().map(|entry| entry.index()));
-        next.or_else(|| self.bulk.front().copied()).map_or(0, |index| self.message(index).message_header.total)
     }
 
     /// Whether frames wait to be sent, acknowledgements not counted.

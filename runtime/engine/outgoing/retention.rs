@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashMapExt};
 
+use super::beside::Beside;
 use super::loan::Loan;
 use super::ranges::Ranges;
 use crate::buffer::{SendBuffer, memory};
@@ -22,20 +23,6 @@ use crate::error::WireError;
 pub(crate) const BOUND_BYTES: u64 = 1 << 20;
 /// The same of a path of any length and rate.
 pub(crate) const BOUND_BYTES_MAX: u64 = 64 << 20;
-
-/// How long messages go to a peer that reads beside this node: if little may be unacknowledged, the two wait for each other.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Beside {
-    /// Messages of so many bytes are long. Of shorter ones, more that is not acknowledged means more to copy when their buffers go back.
-    pub(in crate::engine) from_bytes: u64,
-    /// See [`BOUND_BYTES`].
-    pub(in crate::engine) bound: u64,
-    /// Payload bytes in one vectored call.
-    pub(in crate::engine) call: usize,
-}
-
-/// A call of a megabyte takes little more than half of the time that four take over loopback.
-pub(in crate::engine) const BESIDE: Beside = Beside { from_bytes: 512 << 10, bound: 4 << 20, call: 1 << 20 };
 /// Memory that is kept for copies though there are none.
 const SPARE_BYTES: usize = 16 << 10;
 
@@ -401,6 +388,7 @@ impl Piece {
 mod tests {
     use super::*;
     use crate::engine::outgoing::Written;
+    use crate::engine::outgoing::beside::BESIDE;
 
     #[test]
     fn no_more_is_kept_than_the_bound() {
