@@ -2,8 +2,8 @@
 
 use std::io::{self, IoSlice};
 
-use super::outgoing::Outgoing;
-use super::transmit::{CALL_BYTES_MAX, Unsent, write_some};
+use super::outgoing::{CALL_BYTES_MAX, Outgoing};
+use super::transmit::{Unsent, write_some};
 use crate::buffer::ElementType;
 use crate::ids::Tag;
 use crate::wire::frame::{Context, MatchKey, MessageHeader};

@@ -22,8 +22,6 @@ use taken::{Frame, Undo};
 const SLICES_MAX: usize = 130;
 /// So few frames are most calls with short messages.
 const FEW_FRAMES: usize = 2;
-/// Payload bytes in one vectored call, but for long messages to a peer that reads beside this node.
-pub(super) const CALL_BYTES_MAX: usize = 256 << 10;
 /// Bytes one turn sends to one link before reading again.
 const BURST_BYTES_MAX: usize = 1 << 20;
 /// Messages up to this are copied beside their header: a copy is cheaper than two more slices, and than to know of the buffer

@@ -8,9 +8,10 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 
 use super::lane::Segment;
+use super::retention::CALL_BYTES_MAX;
 use super::{Outgoing, Partial};
 use crate::engine::Completed;
-use crate::engine::transmit::{CALL_BYTES_MAX, Sent, Unsent, write_some};
+use crate::engine::transmit::{Sent, Unsent, write_some};
 use crate::wire::frame::{FRAGMENT_BYTES_MAX, Header, Kind, STAMP_BYTES};
 
 /// Fragments behind one header.

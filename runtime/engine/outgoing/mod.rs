@@ -40,7 +40,7 @@ pub(crate) use lanes::LANES_MAX;
 use loan::Loan;
 pub(crate) use loan::Written;
 pub(super) use partial::Partial;
-pub(in crate::engine) use retention::{BOUND_BYTES, Retention};
+pub(in crate::engine) use retention::{BOUND_BYTES, CALL_BYTES_MAX, Retention};
 
 /// What a message costs of the receiver's window beside its bytes: at least what the receiver keeps of it while no read
 /// has met it, with the memory that its tables and the allocator take (`Incoming::footprint`, tested there).

@@ -16,13 +16,14 @@ use super::beside::Beside;
 use super::loan::Loan;
 use super::ranges::Ranges;
 use crate::buffer::{SendBuffer, memory};
-use crate::engine::transmit::CALL_BYTES_MAX;
 use crate::error::WireError;
 
 /// What a link may have sent and not be acknowledged, if its path does not hold more.
 pub(crate) const BOUND_BYTES: u64 = 1 << 20;
 /// The same of a path of any length and rate.
 pub(crate) const BOUND_BYTES_MAX: u64 = 64 << 20;
+/// Payload bytes in one vectored call, but for long messages to a peer that reads beside this node.
+pub(in crate::engine) const CALL_BYTES_MAX: usize = 256 << 10;
 /// Memory that is kept for copies though there are none.
 const SPARE_BYTES: usize = 16 << 10;
 
