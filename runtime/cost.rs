@@ -83,6 +83,7 @@ impl CostModel {
             network: Block { fixed: 0.0, per_byte: 8e-9 },
             is_shared: false,
             latency: 50e-6,
+            // Adding numbers takes half of it or less; other operators take longer.
             combine: 0.1e-9,
             queue: None,
             ranks_per_core: 1.0,

@@ -2,9 +2,9 @@
 //!
 //! C libraries copy some kilobytes and more by one instruction (`rep movsb`), which on some processors takes ten times as long if the
 //! copy lies 1 to 31 bytes further within a page than the original (seen: AMD EPYC, glibc 2.36). Long buffers begin 16 bytes behind the
-//! begin of a page, most of them, and what is copied here follows headers: it happens. Short pieces are copied by vector instructions,
-//! at the speed of memory wherever they lie, if each is short enough for a few of them: by loops, of which one is longer, what is in
-//! no cache takes twice as long there.
+//! begin of a page, most of them, and what is copied here follows headers: it happens. Short pieces are copied by a few
+//! vector instructions, at the speed of memory wherever they lie. Pieces of 1 KiB need a loop of them, and take twice as long if the
+//! bytes are in no cache.
 
 use std::ops::DerefMut;
 

@@ -101,6 +101,12 @@ impl Engine {
         self.links[peer.index()].outgoing.retention.is_read_beside(BESIDE);
     }
 
+    /// Whether that is so.
+    #[cfg(test)]
+    pub(crate) fn has_beside(&self, peer: Rank) -> bool {
+        self.links[peer.index()].outgoing.retention.is_long(u64::MAX)
+    }
+
     /// Posts a read of the next message of `key` from `from`.
     pub(crate) fn initread(
         &mut self,

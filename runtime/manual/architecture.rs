@@ -105,10 +105,10 @@
 //!
 //! **Long messages within a host.** Bytes that one call hands to the system are copied and delivered in one piece of work; with several
 //! calls, sender and reader wait for each other's locks and acknowledgements between them. So where ranks of a host have cores of their
-//! own, a message of 512 KiB or more leaves by calls of up to 1 MiB, and up to 4 MiB may be unacknowledged (`engine/outgoing/retention`);
+//! own, a message of 512 KiB or more leaves by calls of up to 1 MiB, and up to 4 MiB may be unacknowledged (`engine/outgoing/beside`);
 //! otherwise a call has at most 256 KiB. A reader that needs the sender's core had better have it soon, while the bytes are in the caches.
-//! A short message would wait behind all of that: once one comes while a long one is under way, the next eight long ones go by short
-//! calls, too.
+//! A short message would wait behind all of that: once one comes while a long one is under way, the next eight long ones go as to any other
+//! peer.
 //!
 //! **Pacing.** BBR, the default congestion control of many systems, paces: over loopback that costs half of the bandwidth, and there
 //! is nothing to congest. So where BBR is the default, a connection over a loopback without a queueing discipline has `reno` from the

@@ -150,7 +150,8 @@
 //! looks once whether one has come.
 //!
 //! At most 1 MiB per lane is kept, or twice what the path holds (its shortest round trip at its delivery rate), up to 64
-//! MiB; on lane 0 within a host whose ranks have cores of their own 4 MiB, of messages of 512 KiB or more. A sender at the bound sends nothing but acknowledgements until it is acknowledged itself. A receiver acknowledges
+//! MiB; on lane 0 within a host whose ranks have cores of their own 4 MiB, of messages of 512 KiB or more.
+//! A sender at the bound sends nothing but acknowledgements until it is acknowledged itself. A receiver acknowledges
 //! 256 KiB at once, 16 KiB together with other frames, and the rest 10 to 20 ms after it has come. Acknowledgements are
 //! frames like others, and are acknowledged after 3 KiB of them, so two ranks that have nothing to say are silent.
 //!

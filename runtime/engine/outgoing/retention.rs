@@ -108,7 +108,7 @@ impl Retention {
     }
 
     /// Whether messages of so many bytes are long to a peer that reads beside this node.
-    pub(super) fn is_long(&self, bytes: u64) -> bool {
+    pub(in crate::engine) fn is_long(&self, bytes: u64) -> bool {
         self.beside(bytes).is_some()
     }
 
@@ -124,7 +124,8 @@ impl Retention {
         most.min((self.bound_for(bytes) / 4) as usize)
     }
 
-    /// Whether such a call may be made before some is acknowledged, and the batch of fragments by which it may be more.
+    /// Whether such a call may be made before some is acknowledged, and the batch of fragments by which it may be more. 0 `bytes`: it
+    /// begins with no long message.
     pub(in crate::engine) fn has_room(&self, bytes: u64) -> bool {
         let bound = self.bound_for(bytes);
         self.kept() + bound / 4 + bound / 16 <= bound

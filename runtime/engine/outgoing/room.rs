@@ -3,7 +3,7 @@
 
 use super::{BOUND_BYTES, Outgoing};
 
-/// Long messages after a short one that came while such were under way.
+/// So many long messages go like others after a short one that was posted while such were under way.
 const MIXED_MESSAGES: u32 = 8;
 
 impl Outgoing {

@@ -234,6 +234,7 @@ mod tests {
 
     use super::*;
     use crate::config::{Config, Key};
+    use crate::ids::Rank;
     use crate::kernel::Kernel;
 
     #[test]
@@ -342,7 +343,8 @@ mod tests {
         assert_eq!(habit.pause.load(Ordering::Relaxed), least, "what was long ago is forgotten");
     }
 
-    /// Which of two ranks poll, each started by a thread that may run on these processors only.
+    /// How two ranks poll, each started by a thread that may run on these processors only. Where each has its own core, and only
+    /// there, one reads beside the other.
     fn polling(processors: [&[usize]; 2]) -> Vec<Polling> {
         let root = std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).unwrap();
         let start = |(rank, processors): (u32, &[usize])| {
@@ -357,7 +359,10 @@ mod tests {
         };
         let threads: Vec<_> = (0..).zip(processors).map(start).collect();
         let kernels: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
-        let polling = kernels.iter().map(|kernel| kernel.help.spin.polling).collect();
+        let polling: Vec<_> = kernels.iter().map(|kernel| kernel.help.spin.polling).collect();
+        for ((polling, kernel), peer) in polling.iter().zip(&kernels).zip([1, 0]) {
+            assert_eq!(kernel.lock().engine.has_beside(Rank(peer)), *polling == Polling::Own);
+        }
         let ends = kernels.into_iter().map(|kernel| std::thread::spawn(move || kernel.finish(None)));
         ends.collect::<Vec<_>>().into_iter().for_each(|end| end.join().unwrap().unwrap());
         polling
