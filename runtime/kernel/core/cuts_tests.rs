@@ -145,8 +145,12 @@ fn who_comes_again_and_again_takes_no_memory_and_no_descriptor() {
         assert_eq!(core.take_down().first().map(|gone| gone.path), Some(PEER.into()));
         drop(far);
     }
-    // Other tests run beside this one.
-    assert!(descriptors() < before + 300, "{before}, {}", descriptors());
+    // Other tests run beside this one; theirs go.
+    let began = Instant::now();
+    while descriptors() >= before + 300 {
+        assert!(began.elapsed() < PATIENCE, "{before}, {}", descriptors());
+        std::thread::yield_now();
+    }
     let (near, mut far) = connection();
     assert!(core.resume(PEER, near, 0, settings()).is_some());
     far.read_exact(&mut [0; 10_000]).unwrap();
