@@ -117,7 +117,7 @@ impl Observer {
     pub(crate) fn open(&self, job: u64, now: impl Fn() -> Duration) -> io::Result<Option<Arc<Tape>>> {
         let Some(trace) = &self.trace else { return Ok(None) };
         let path = rank_file(trace, self.rank.0);
-        let machine_ns = nanoseconds(lathide_sys::clock::monotonic());
+        let machine = || nanoseconds(lathide_sys::clock::monotonic());
         let read = |path: &str| Some(std::fs::read_to_string(path).ok()?.trim().to_owned());
         let head = Head {
             schema: event::SCHEMA.to_owned(),
@@ -127,7 +127,7 @@ impl Observer {
             process: std::process::id(),
             host: read("/proc/sys/kernel/hostname").unwrap_or_else(|| "unknown".to_owned()),
             boot: read("/proc/sys/kernel/random/boot_id"),
-            began_ns: machine_ns.saturating_sub(nanoseconds(now())),
+            began_ns: offset::began_ns(machine, || nanoseconds(now())),
             overlap: self.overlap,
         };
         let started = Tape::start(path.clone(), &head);

@@ -383,7 +383,7 @@ impl Timeline {
         for rank in 1..3 {
             let of = |name: &str| self.rank(rank)[name].as_f64().unwrap_or_else(|| panic!("{:?}", self.rank(rank)));
             let apart = (of("measured_shift_us") - of("clock_shift_us")).abs();
-            // The moments of both clocks' beginnings are read within microseconds; a thread may be interrupted there.
+            // The moments of both clocks' beginnings are read within microseconds, as often as a thread is interrupted there.
             assert!(apart <= of("measured_error_us") + 1000.0, "{:?}", self.rank(rank));
         }
     }
