@@ -1,6 +1,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener as StdListener;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::thread;
 
 use tokio::io::AsyncWriteExt;
@@ -130,29 +131,34 @@ fn noise_on_the_rendezvous_port_has_no_effect() {
     let root = free_root();
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
     let target = root.clone();
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = sent.clone();
     let noise = thread::spawn(move || {
-        let (mut sent, mut silent) = (0, Vec::new());
+        let mut silent = Vec::new();
         while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
             let Ok(mut stream) = std::net::TcpStream::connect(&target) else { continue };
             let junk: [&[u8]; 4] = [b"GET / HTTP/1.1\r\n\r\n", b"lathide\0", &[0; 4096], &[]];
+            let sent = counted.fetch_add(1, Ordering::Relaxed);
             let _ = stream.write_all(junk[sent % 4]);
-            sent += 1;
             // Half of them keep their place: without the limit on pending ones they would fill the table.
-            if sent % 2 == 0 && silent.len() < 200 {
+            if sent.is_multiple_of(2) && silent.len() < 200 {
                 silent.push(stream);
             }
         }
-        sent
     });
     let size = 4;
     let mut configs: Vec<_> = (0..size).map(|rank| config(rank, size, &root)).collect();
     let late = configs.pop().unwrap();
     let others = thread::spawn(move || job(configs, greet_all));
-    thread::sleep(Duration::from_millis(300));
+    let began = Instant::now();
+    while sent.load(Ordering::Relaxed) <= 100 && began.elapsed() < Duration::from_secs(8) {
+        thread::sleep(Duration::from_millis(1));
+    }
     let last = job(vec![late], greet_all);
     assert_eq!((others.join().unwrap(), last), (vec![3; 3], vec![3]));
     drop(stop);
-    let sent = noise.join().unwrap();
+    noise.join().unwrap();
+    let sent = sent.load(Ordering::Relaxed);
     assert!(sent > 100, "only {sent} connections of noise");
 }
 
@@ -202,7 +208,7 @@ fn missing_ranks_are_named() {
     let root = free_root();
     let configs: Vec<_> = [0, 2]
         .into_iter()
-        .map(|rank| Config { join_timeout: Duration::from_millis(400), ..config(rank, 4, &root) })
+        .map(|rank| Config { join_timeout: Duration::from_secs(4), ..config(rank, 4, &root) })
         .collect();
     for text in job(configs, |_, membership| cause(membership)) {
         assert!(text.contains("ranks 1 and 3 of 4 did not join"), "{text}");
@@ -214,8 +220,8 @@ fn another_key_gets_nowhere_and_is_told_why() {
     let root = free_root();
     let mut stranger = config(1, 2, &root);
     stranger.key = Key::from_bytes(*b"another key, of some other tests");
-    stranger.join_timeout = Duration::from_millis(500);
-    let honest = Config { join_timeout: Duration::from_secs(1), ..config(0, 2, &root) };
+    stranger.join_timeout = Duration::from_secs(4);
+    let honest = Config { join_timeout: Duration::from_secs(5), ..config(0, 2, &root) };
     let texts = job(vec![honest, stranger], |_, membership| cause(membership));
     assert!(texts[1].contains("does not know this job's key") && texts[1].contains(&root), "{}", texts[1]);
 }

@@ -311,15 +311,17 @@ mod tests {
     /// The test's harness has threads of its own, which act: so nothing is certain here.
     #[test]
     fn waits_are_seen_while_they_last_and_own_threads_are_left_out() {
-        let wait = Waiting::new(7, 0, false, vec![Rank(3)]);
+        // No node of the tests beside this one.
+        const NODE: u64 = u64::MAX;
+        let wait = Waiting::new(NODE, 0, false, vec![Rank(3)]);
         let look = Look::take();
-        assert_eq!(look.waits(7, 0).map(|wait| wait.peers.clone()).collect::<Vec<_>>(), [[Rank(3)]]);
-        assert!(has_waits(7) && look.waits(8, 0).next().is_none());
+        assert_eq!(look.waits(NODE, 0).map(|wait| wait.peers.clone()).collect::<Vec<_>>(), [[Rank(3)]]);
+        assert!(has_waits(NODE) && look.waits(NODE - 1, 0).next().is_none());
         let doing =
             |look: &Look| look.threads.as_ref().unwrap().iter().find(|(thread, _)| *thread == this_thread()).copied();
         assert_eq!(doing(&look).map(|(_, doing)| doing), Some(Doing::Waits(wait.0)));
         drop(wait);
-        assert!(!has_waits(7));
+        assert!(!has_waits(NODE));
         let own = OwnThread::here();
         assert_eq!(doing(&Look::take()), None);
         drop(own);

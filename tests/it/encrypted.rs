@@ -206,6 +206,8 @@ impl Wire {
 /// How often the wire must show the control: then it would have shown a message that can be read too. On a busy machine
 /// it does not show everything.
 const CONTROLS: usize = 16;
+/// How long that may take.
+const WATCHED: Duration = Duration::from_secs(300);
 
 /// How many packets have shown a message, of those that passed until as many controls did; `None` if this user may not
 /// look at packets.
@@ -221,7 +223,7 @@ fn packets_that_show_the_message(encrypt: bool) -> Option<usize> {
     let message: Vec<u8> = marker.iter().copied().cycle().take(200_000).collect();
     let watched = seen.clone();
     job_within(
-        LIMIT,
+        WATCHED,
         2,
         |config| config.encrypt = encrypt,
         move |node: Node| {
@@ -236,6 +238,8 @@ fn packets_that_show_the_message(encrypt: bool) -> Option<usize> {
                 assert_eq!(node.initread(peer, 2, vec![0u8; 32]).unwrap().wait().unwrap(), marker);
                 assert_eq!(node.broadcast(0, marker.to_vec()).unwrap(), marker);
                 if leads {
+                    // Who watches has to go through all of it, and through what other tests send.
+                    std::thread::sleep(Duration::from_millis(5));
                     side.send_to(&control, side.local_addr().unwrap()).unwrap();
                 }
                 let is_enough = watched.control.load(Ordering::SeqCst) >= CONTROLS

@@ -108,13 +108,18 @@ fn signal(child: &Child, signal: Signal) {
 /// Starts a job of `ranks` shells, each of which says `ready`, and waits until all have.
 fn started(ranks: u32, script: &str) -> Child {
     let mut child = lathide(&["run", "-n", &ranks.to_string(), "sh", "-c", script]).spawn().unwrap();
+    until_said(&mut child, "ready", ranks as usize);
+    child
+}
+
+/// Reads what a job says until it has said `word` so often.
+fn until_said(child: &mut Child, word: &str, count: usize) {
     let stdout = child.stdout.as_mut().unwrap();
     let (mut text, mut byte) = (String::new(), [0]);
-    while text.matches("ready").count() < ranks as usize {
+    while text.matches(word).count() < count {
         assert_eq!(stdout.read(&mut byte).unwrap(), 1, "ended after {text}");
         text.push(char::from(byte[0]));
     }
-    child
 }
 
 #[test]
@@ -287,10 +292,13 @@ fn signals_reach_every_rank() {
 #[test]
 fn a_second_interrupt_kills() {
     let mark = marker();
-    let child = started(2, &format!("trap '' INT TERM; echo ready; sleep {mark}; sleep {mark}"));
+    // A background job of a shell ignores the signal, too.
+    let script = format!("trap 'echo first' INT; trap '' TERM; sleep {mark} & echo ready; while :; do wait; done");
+    let mut child = started(2, &script);
     until("both sleep", || alive(&mark).len() >= 2);
     signal(&child, Signal::INT);
-    thread::sleep(Duration::from_millis(100));
+    // Two signals that the launcher has not seen yet are one.
+    until_said(&mut child, "first", 2);
     let start = Instant::now();
     signal(&child, Signal::INT);
     let ran = ran(child, start);
@@ -353,7 +361,7 @@ fn a_reader_that_goes_ends_the_job() {
 
 #[test]
 fn json_is_alone_on_standard_output() {
-    let ran = run(&["run", "--json", "-n", "2", "sh", "-c", "echo out; exit $LATHIDE_RANK"]);
+    let ran = run(&["run", "--json", "--grace", "30", "-n", "2", "sh", "-c", "echo out; exit $LATHIDE_RANK"]);
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((ran.status, json["exit_status"].as_i64(), json["size"].as_i64()), (1, Some(1), Some(2)));
     assert_eq!((json["first_failure"]["rank"].as_i64(), json["ranks"][0]["status"].as_i64()), (Some(1), Some(0)));

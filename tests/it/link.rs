@@ -13,6 +13,7 @@ use lathide_cli::{LinkSpec, Relay};
 use socket2::SockRef;
 
 mod streams;
+use crate::support::free_root;
 use streams::{check_pattern, connect, direct, fill, linked, relay, reset, round_trips, send_pattern, transfer};
 
 #[test]
@@ -51,7 +52,7 @@ fn delay_is_the_one_asked_for() {
 #[test]
 fn rate_is_the_one_asked_for() {
     let _alone = alone();
-    within(100, || {
+    within(300, || {
         for (spec, mbit, bytes) in [
             ("rate=10mbit", 10.0, 400_000),
             ("rate=100mbit", 100.0, 4_000_000),
@@ -70,7 +71,7 @@ fn rate_is_the_one_asked_for() {
 #[test]
 fn directions_have_a_capacity_each_or_share_one() {
     let _alone = alone();
-    within(60, || {
+    within(180, || {
         for (spec, asked_s) in [("rate=100mbit", 0.2), ("rate=100mbit,shared", 0.4)] {
             best_of_tries(spec, asked_s, 1.08, || {
                 let (_relay, near, far) = linked(spec);
@@ -91,7 +92,7 @@ fn directions_have_a_capacity_each_or_share_one() {
 #[test]
 fn a_shared_capacity_is_that_of_all_connections() {
     let _alone = alone();
-    within(60, || {
+    within(180, || {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         best_of_tries("rate=40mbit,shared", 0.4, 1.1, || {
             let relay = relay("rate=40mbit,shared", &[&listener]);
@@ -159,8 +160,11 @@ fn reset_is_passed_on_after_the_bytes() {
             let (_relay, near, far) = linked("delay=5ms,rate=50mbit");
             let (mut from, mut to) = if client_resets { (near, far) } else { (far, near) };
             from.write_all(&[1; 50_000]).unwrap();
-            // The system drops at a reset what it has not yet handed to the relay.
-            thread::sleep(Duration::from_millis(300));
+            // The system drops at a reset what it has not yet handed to the relay, and at the other end what is not read.
+            let mut there = vec![0; 50_000];
+            while to.peek(&mut there).unwrap() < there.len() {
+                thread::sleep(Duration::from_millis(1));
+            }
             reset(from);
             let mut received = Vec::new();
             let end = to.read_to_end(&mut received).expect_err("an orderly end after a reset").kind();
@@ -254,7 +258,7 @@ fn each_target_has_an_address_of_its_family() {
 #[test]
 fn a_target_that_cannot_be_reached_resets_the_client() {
     within(20, || {
-        let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let nobody = free_root().parse().unwrap();
         let relay = Relay::start(&LinkSpec::default(), vec![nobody]).unwrap();
         let mut client = TcpStream::connect(relay.addresses()[0]).unwrap();
         let end = client.read(&mut [0; 1]).expect_err("a connection to nobody").kind();
@@ -269,18 +273,25 @@ fn a_target_that_cannot_be_reached_resets_the_client() {
 
 #[test]
 fn drop_ends_everything() {
-    within(20, || {
-        let (relay, mut near, mut far) = linked("delay=10s");
-        let address = relay.addresses()[0];
-        near.write_all(b"these bytes are lost").unwrap();
-        thread::sleep(Duration::from_millis(300));
-        let start = Instant::now();
-        drop(relay);
-        assert!(start.elapsed() < Duration::from_secs(5), "the relay took {:?} to end", start.elapsed());
-        // The receiver learns of the loss; the sender, to whom nothing was on the way, of the end.
-        assert_eq!(far.read(&mut [0; 1]).expect_err("an orderly end").kind(), ErrorKind::ConnectionReset);
-        assert_eq!(near.read(&mut [0; 1]).unwrap(), 0);
-        assert_eq!(TcpStream::connect(address).expect_err("still listening").kind(), ErrorKind::ConnectionRefused);
+    within(60, || {
+        // A relay that has not read the bytes yet, on a busy machine, resets both ends.
+        for pause_ms in [300, 1000, 3000, 10_000] {
+            let (relay, mut near, mut far) = linked("delay=30s");
+            let address = relay.addresses()[0];
+            near.write_all(b"these bytes are lost").unwrap();
+            thread::sleep(Duration::from_millis(pause_ms));
+            let start = Instant::now();
+            drop(relay);
+            assert!(start.elapsed() < Duration::from_secs(5), "the relay took {:?} to end", start.elapsed());
+            assert_eq!(TcpStream::connect(address).expect_err("still listening").kind(), ErrorKind::ConnectionRefused);
+            // The receiver learns of the loss; the sender, to whom nothing was on the way, of the end.
+            let ends = [&mut far, &mut near].map(|end| end.read(&mut [0; 1]).map_err(|error| error.kind()));
+            if ends == [Err(ErrorKind::ConnectionReset), Ok(0)] {
+                return;
+            }
+            println!("after {pause_ms} ms: {ends:?}");
+        }
+        panic!("see above");
     });
 }
 
@@ -333,6 +344,10 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
+/// Of what is measured the best counts: of so many tries at least, and for at least so long.
+const TRIES: u32 = 8;
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Runs `test`, and fails if it takes longer than `seconds`.
 fn within(seconds: u64, test: impl FnOnce() + Send + 'static) {
     let (done, is_done) = mpsc::channel();
@@ -348,11 +363,12 @@ fn within(seconds: u64, test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Fails at once if `measure` gives less than `asked_s`, and after some tries if it always gives more than `factor` of it.
-/// An infinite time is a try that went wrong.
+/// Fails at once if `measure` gives less than `asked_s`, and after some tries, for at least so long that a busy phase of the machine may
+/// pass, if it always gives more than `factor` of it. An infinite time is a try that went wrong.
 fn best_of_tries(what: &str, asked_s: f64, factor: f64, mut measure: impl FnMut() -> f64) {
-    let mut best = f64::MAX;
-    for _ in 0..8 {
+    let (mut best, mut tries, began) = (f64::MAX, 0, Instant::now());
+    while tries < TRIES || began.elapsed() < PATIENCE {
+        tries += 1;
         let time_s = measure();
         println!("{what}: {time_s:.4} s, asked for {asked_s:.4} ({:+.2} %)", (time_s / asked_s - 1.0) * 100.0);
         assert!(time_s >= 0.999 * asked_s, "{what}: {time_s} s, asked for {asked_s}");

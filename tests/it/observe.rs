@@ -39,7 +39,9 @@ fn steps(node: &Node, count: usize, bytes: usize, work: Duration) -> Result<()> 
 
 #[test]
 fn a_report_adds_up() {
-    let reports: Vec<Report> = job(2, |node| {
+    let reports: Vec<(Report, Report)> = job(2, |node| {
+        // Until here the rank may have waited for the other to join, which counts as calculation.
+        let first = node.report();
         steps(&node, 40, 8, Duration::from_millis(2)).unwrap();
         steps(&node, 40, 20_000, Duration::from_millis(2)).unwrap();
         steps(&node, 40, 300_000, Duration::from_millis(2)).unwrap();
@@ -47,14 +49,16 @@ fn a_report_adds_up() {
         // No collective call: its own messages could reach the peer before the peer's report is taken.
         steps(&node, 1, 8, Duration::ZERO).unwrap();
         node.finalize().unwrap();
-        report
+        (first, report)
     });
-    for report in reports {
+    for (first, report) in reports {
         assert!(report.t_calc_s >= 0.24, "120 steps of 2 ms and more: {report:#?}");
-        let sum_s = report.t_calc_s + report.t_post_s + report.t_wait_s;
-        assert!(sum_s <= report.elapsed_s * 1.001, "{report:#?}");
-        assert!(sum_s >= report.elapsed_s * 0.9, "one thread, always inside or outside: {report:#?}");
-        assert!(report.f.unwrap() > 0.8, "nearly all is computed while messages are under way: {report:#?}");
+        let sum_s = |report: &Report| report.t_calc_s + report.t_post_s + report.t_wait_s;
+        assert!(sum_s(&report) <= report.elapsed_s * 1.001, "{report:#?}");
+        let (counted_s, elapsed_s) = (sum_s(&report) - sum_s(&first), report.elapsed_s - first.elapsed_s);
+        assert!(counted_s >= elapsed_s * 0.9, "one thread, always inside or outside: {first:#?} {report:#?}");
+        let (covered_s, calculated_s) = (report.f.unwrap() * report.t_calc_s, report.t_calc_s - first.t_calc_s);
+        assert!(covered_s > 0.8 * calculated_s, "nearly all is computed while messages are under way: {report:#?}");
         assert!(report.t_exposed_s <= report.t_wait_s && report.omega.unwrap() > 0.0, "{report:#?}");
         let [link] = &report.links[..] else { panic!("one peer: {report:#?}") };
         assert_eq!((link.messages_sent, link.bytes_sent), (120, 40 * 320_008), "{link:#?}");
@@ -237,7 +241,7 @@ fn one_that_observes_and_one_that_does_not_get_along() {
 }
 
 /// How long rank 0 keeps its right neighbour waiting.
-const LATE: Duration = Duration::from_millis(400);
+const LATE: Duration = Duration::from_millis(1500);
 
 /// The program of the jobs below: steps on a ring, with rank 0 late once; then rank 1 ends as it is told.
 pub(crate) fn program(ending: &str) -> Result<()> {
@@ -252,8 +256,8 @@ pub(crate) fn program(ending: &str) -> Result<()> {
     }
     steps(&node, 5, 50_000, Duration::from_millis(2))?;
     if ending == "killed" && node.rank() == 1 {
-        // What was told before is written fifty times a second.
-        std::thread::sleep(Duration::from_millis(200));
+        // What was told before is written fifty times a second, if the machine lets it.
+        std::thread::sleep(Duration::from_secs(2));
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
     }
     if ending == "killed" {
@@ -368,7 +372,8 @@ impl Timeline {
         }
         let longest = self.slices_ms(1, "wait").into_iter().fold(0.0, f64::max);
         let late = LATE.as_secs_f64() * 1000.0;
-        assert!(longest >= 0.8 * late, "rank 1 waited for rank 0: {longest} ms of {late}");
+        // It may have been late itself; no other wait takes long.
+        assert!(longest >= 0.5 * late, "rank 1 waited for rank 0: {longest} ms of {late}");
         let computing = self.slices_ms(0, "compute").into_iter().fold(0.0, f64::max);
         assert!(computing >= late, "{computing}");
         let (begun, ended) = (self.count("s"), self.count("f"));

@@ -1,5 +1,6 @@
 //! Point-to-point: what arrives, in which order, whatever the order of the calls.
 
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use lathide::{Config, Error, Node, Overlap, Tag, Test, wait_all, wait_any};
@@ -332,6 +333,7 @@ fn fragments_of_any_size_carry_the_same_bytes() {
 #[test]
 fn deferred_mode_moves_bytes_only_inside_a_wait() {
     for overlap in [Overlap::On, Overlap::Off] {
+        let has_looked = Arc::new(Barrier::new(2));
         job_within(
             Duration::from_secs(60),
             2,
@@ -339,14 +341,20 @@ fn deferred_mode_moves_bytes_only_inside_a_wait() {
             move |node| {
                 if node.rank() == 0 {
                     let write = node.initwrite(1, 1, vec![5u8; 8]).unwrap();
-                    // Long enough for the other side to look; in deferred mode the wait sends it then.
-                    std::thread::sleep(Duration::from_millis(300));
+                    has_looked.wait();
+                    // In deferred mode this sends it.
                     write.wait().unwrap();
                 } else {
                     let read = node.initread(0, 1, vec![0u8; 8]).unwrap();
-                    std::thread::sleep(Duration::from_millis(150));
                     // Asking moves bytes too, so look without asking.
-                    let arrived = format!("{read:?}").contains("complete");
+                    let has_arrived = || format!("{read:?}").contains("complete");
+                    let patience = Duration::from_millis(if overlap == Overlap::On { 30_000 } else { 150 });
+                    let began = Instant::now();
+                    while !has_arrived() && began.elapsed() < patience {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                    let arrived = has_arrived();
+                    has_looked.wait();
                     assert_eq!(arrived, overlap == Overlap::On, "with overlap {overlap:?}");
                     assert_eq!(read.wait().unwrap(), [5; 8]);
                 }

@@ -277,16 +277,19 @@ fn what_cannot_be_decided_is_reported() {
         .flat_map(|kind| STARTS.iter().map(move |&start| (kind, start)))
         .map(|(kind, start)| {
             thread::spawn(move || {
-                let mut job = Job::start(start, 2, &format!("stands {kind}"), &[SOON]);
-                job.until(2, "up");
-                let text = job.until_error("is not certain");
-                assert!(text.contains("no message has moved for 1"), "{kind}: {text}");
+                // It is said once. A rank that a busy machine keeps from polling for a second is taken for one that computes.
+                let said = || {
+                    let mut job = Job::start(start, 2, &format!("stands {kind}"), &[SOON]);
+                    job.until(2, "up");
+                    job.until_error("no message has moved for 1")
+                };
+                let mut tries = (0..3).map(|_| said()).inspect(|text| println!("{kind}, {start:?}: {text}"));
+                let text = tries.find(|text| text.contains("is not certain")).expect("it is not certain");
                 for rank in 0..2 {
                     let line =
                         format!("rank {rank} waits for rank {}: initread from rank {}, tag 4", 1 - rank, 1 - rank);
                     assert!(text.contains(&line), "{kind}, {start:?}: {line:?} is not in {text}");
                 }
-                println!("{kind}, {start:?}: {text}");
             })
         })
         .collect();
@@ -298,12 +301,18 @@ fn what_cannot_be_decided_is_reported() {
 #[test]
 fn a_job_whose_time_is_over_says_what_its_ranks_wait_for() {
     for (kind, words) in [("polls", "rank 1 waits for rank 0: initread from rank 0, tag 4"), ("late-thread", "tag 4")] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
-        command.args(["run", "-n", "2", "--timeout", "2"]).arg(crate::spmd::this()).args(crate::spmd::ARGUMENTS);
-        let ended = Job::of(crate::spmd::prepared(command, &format!("stands {kind}"), &[])).end();
-        assert_eq!(ended.statuses[0].code(), Some(124), "{ended}");
-        for part in ["what each rank waits for:", words] {
-            assert!(ended.errors[0].contains(part), "{part:?} is not in {}", ended.errors[0]);
-        }
+        // Two seconds of a busy machine may be too short to join and to answer.
+        let is_said = ["2", "15"].into_iter().any(|seconds| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
+            command
+                .args(["run", "-n", "2", "--timeout", seconds])
+                .arg(crate::spmd::this())
+                .args(crate::spmd::ARGUMENTS);
+            let ended = Job::of(crate::spmd::prepared(command, &format!("stands {kind}"), &[])).end();
+            assert_eq!(ended.statuses[0].code(), Some(124), "{ended}");
+            println!("after {seconds} s: {}", ended.errors[0]);
+            ["what each rank waits for:", words].iter().all(|part| ended.errors[0].contains(part))
+        });
+        assert!(is_said, "{words:?} is not said, see above");
     }
 }

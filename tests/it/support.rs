@@ -1,6 +1,6 @@
 //! Jobs within one process: every rank a thread with a node of its own, over real sockets.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
@@ -13,16 +13,21 @@ pub(crate) const KEY: [u8; 32] = *b"a key that only these tests know";
 
 /// A `host:port` nobody listens at.
 pub(crate) fn free_root() -> String {
+    free_address(Ipv4Addr::LOCALHOST).to_string()
+}
+
+/// A port of `host` that nobody listens at.
+pub(crate) fn free_address(host: Ipv4Addr) -> SocketAddr {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     // Below the ports that the system gives to connections: between this look and the job's, one of those would take it.
     loop {
         let number = (std::process::id() as u16).wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        let address = SocketAddr::from(([127, 0, 0, 1], 10_000 + number % 20_000));
+        let address = SocketAddr::from((host, 10_000 + number % 20_000));
         // Not a listener: a process that another thread starts now has a copy until it executes its program.
         let probe = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
         probe.set_reuse_address(true).expect("an option of sockets");
         if probe.bind(&address.into()).is_ok() {
-            return address.to_string();
+            return address;
         }
     }
 }

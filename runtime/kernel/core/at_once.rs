@@ -61,8 +61,16 @@ impl Core {
         }
     }
 
-    /// Writing to the socket of `path` has failed.
+    /// Writing to the socket of `path` has failed. What has come there before is heard first: it may say why, and a peer that refuses
+    /// and ends closes its connection as soon as it has said so.
     pub(in crate::kernel) fn write_failed(&mut self, path: Path, error: &io::Error) {
-        self.ended(path, &keepalive::explain(error));
+        if let Some(socket) = self.sockets.get_mut(path) {
+            // What is heard is not answered.
+            socket.is_blocked = true;
+        }
+        self.hear_rest(path);
+        if self.sockets.get(path).is_some() {
+            self.ended(path, &keepalive::explain(error));
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use super::Core;
+use super::sockets::Socket;
 use crate::error::Error;
 use crate::ids::{Path, Rank};
 use crate::join::keepalive;
@@ -115,6 +116,18 @@ impl Core {
                 break;
             }
             count += more;
+        }
+    }
+
+    /// Reads what is left on a connection that cannot be written to, and not its end.
+    pub(super) fn hear_rest(&mut self, path: Path) {
+        let mut count = 0;
+        let is_left = |socket: &Socket| socket.stream.peek(&mut [0]).is_ok_and(|count| count > 0);
+        while count < HEARD_MAX && self.sockets.get(path).is_some_and(is_left) {
+            match self.read(path) {
+                0 => break,
+                more => count += more,
+            }
         }
     }
 

@@ -63,6 +63,26 @@ fn what_has_come_is_heard_before_what_the_rendezvous_says() {
     check(&core);
 }
 
+/// The peer has said why and closed its connection; a write finds that out before anybody reads.
+#[test]
+fn what_has_come_is_heard_before_a_write_fails() {
+    for is_posted in [false, true] {
+        let (mut core, far) = told(false);
+        socket2::SockRef::from(&far).set_linger(Some(Duration::ZERO)).unwrap();
+        drop(far);
+        let (now, key) = (Duration::ZERO, MatchKey::user(Tag(2)));
+        let sent = if is_posted { Ok(None) } else { core.write_at_once(now, PEER, key, u8::TYPE, &[1]) };
+        core.engine.initwrite(now, PEER, key, u8::TYPE, Box::new(vec![1u8])).unwrap();
+        match sent {
+            Ok(sent) => assert!(is_posted && sent.is_none(), "it is reset"),
+            Err(error) => core.write_failed(PEER.into(), &error),
+        }
+        core.flush();
+        core.hand_on();
+        check(&core);
+    }
+}
+
 #[test]
 fn what_has_come_is_heard_before_a_loss() {
     let (mut core, _far) = told(false);

@@ -148,7 +148,7 @@ pub(super) fn fresh_file() -> std::path::PathBuf {
 #[derive(Debug)]
 struct Ended {
     status: i32,
-    /// After the cut.
+    /// After it was begun to cut the cable.
     after_s: f64,
     /// How long the cable was cut, mending it included; 0 if for good.
     cut_s: f64,
@@ -159,12 +159,12 @@ struct Ended {
 fn cut_for(seconds: Option<f64>, environment: &str, role: &str, program: &[&str]) -> Ended {
     // `lathide lab mend` takes its time on a busy machine, which would be part of the cut.
     let mend = seconds.map_or(String::new(), |seconds| {
-        format!("sleep {seconds}; $l lab mend host1; echo \"mended $(($(date +%s%N) - begin))\";")
+        format!("sleep {seconds}; $l lab mend host1; echo \"mended $(($(date +%s%N) - cut))\";")
     });
     let ready = fresh_file();
     let script = format!(
         "{RUNNING} l=$1; shift; ready={}; export {environment} LATHIDE_LAB_TEST_ROLE={role} LATHIDE_LAB_TEST_READY=$ready; \
-         $l run --hosts host0,host1 \"$@\" & job=$!; running host1; $l lab cut host1; begin=$(date +%s%N); \
+         $l run --hosts host0,host1 \"$@\" & job=$!; running host1; begin=$(date +%s%N); $l lab cut host1; cut=$(date +%s%N); \
          kill -0 $job || echo 'over before the cut'; {mend} \
          wait $job; status=$?; end=$(date +%s%N); echo \"ended $status $((end - begin))\"",
         ready.display()

@@ -41,7 +41,9 @@ impl Case<'_> {
              $l run --hosts {hosts} \"$@\" & job=$!; running {moves}; {} wait $job; echo \"status $?\"; $l lab status",
             each.concat()
         );
-        let (own, stencil) = (program::own_command(), [path("stencil"), "--steps".into(), "600".into()].to_vec());
+        // So many take some seconds for each move.
+        let steps = (600 * to.len()).to_string();
+        let (own, stencil) = (program::own_command(), [path("stencil"), "--steps".into(), steps].to_vec());
         let program = if *role == "none" { stencil } else { own };
         let program: Vec<&str> = program.iter().map(String::as_str).collect();
         let (_, text, took) = in_lab_within(WATCHDOG, &OPTIONS, &script, &program);

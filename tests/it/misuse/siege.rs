@@ -151,8 +151,8 @@ fn a_hundred_and_twenty_eight_ranks_join_beside_a_local_flood() {
         };
         (0..2).for_each(|_| drop(scope.spawn(flood)));
         let mut command = Command::new(env!("CARGO_BIN_EXE_lathide"));
-        command.args(["run", "-n", "128", "sh", "-c", &script]).arg(example("ring")).env("LATHIDE_JOIN", "100");
-        let finished = crate::process::run(&mut command);
+        command.args(["run", "-n", "128", "sh", "-c", &script]).arg(example("ring")).env("LATHIDE_JOIN", "280");
+        let finished = crate::process::run_within(&mut command, Duration::from_secs(300));
         stop.store(true, Ordering::Relaxed);
         finished
     });

@@ -1,5 +1,6 @@
 //! What the ranks of the tests' jobs do.
 
+use std::cell::OnceCell;
 use std::future::Future;
 use std::io::Write;
 use std::pin::pin;
@@ -286,10 +287,10 @@ fn linger() -> Result<()> {
     node.finalize()
 }
 
-/// Pings go round for `seconds`; then everybody leaves.
+/// Pings go round for `seconds`, once all have joined; then everybody leaves.
 fn steady(seconds: f64) -> Result<()> {
-    let began = Instant::now();
-    ring_while(|| began.elapsed().as_secs_f64() < seconds)
+    let began = OnceCell::new();
+    ring_while(|| began.get_or_init(Instant::now).elapsed().as_secs_f64() < seconds)
 }
 
 /// Pings go round while rank 0 wants.

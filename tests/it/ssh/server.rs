@@ -1,12 +1,14 @@
 //! An ssh server of the test's own: its keys, its port on 127.0.0.2, its users.
 
-use std::net::TcpListener;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::free_address;
 
 /// Nothing here takes this long, except on a machine that is stuck.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -44,7 +46,7 @@ impl Server {
             // Where it wants to be alone, as root; packages make it when the service starts.
             std::fs::create_dir_all("/run/sshd").unwrap();
         }
-        let port = TcpListener::bind("127.0.0.2:0").unwrap().local_addr().unwrap().port();
+        let port = free_address(Ipv4Addr::new(127, 0, 0, 2)).port();
         let shown = directory.display();
         let settings = format!(
             "Port {port}\nListenAddress 127.0.0.2\nHostKey {shown}/host\nAuthorizedKeysFile {shown}/user.pub\n\

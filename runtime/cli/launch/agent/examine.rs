@@ -171,7 +171,9 @@ async fn look(mut stream: TcpStream) -> io::Result<Route> {
     // Of the least round trip, the clocks are compared: right to half of it.
     let (mut round_trip_s, mut clock_ahead_s) = (f64::MAX, 0.0);
     for _ in 0..ROUND_TRIPS {
-        let (here_s, began) = (clock_s(), Instant::now());
+        // In this order: if the thread is interrupted between the two, the round trip is a long one, and does not count.
+        let began = Instant::now();
+        let here_s = clock_s();
         stream.write_u8(CLOCK).await?;
         let there_s = stream.read_f64().await?;
         let took_s = began.elapsed().as_secs_f64();
