@@ -122,7 +122,8 @@ impl Core {
     /// Reads what is left on a connection that cannot be written to, and not its end.
     pub(super) fn hear_rest(&mut self, path: Path) {
         let mut count = 0;
-        let is_left = |socket: &Socket| socket.stream.peek(&mut [0]).is_ok_and(|count| count > 0);
+        // What waits for another lane is sent again on the next connection.
+        let is_left = |socket: &Socket| !socket.is_waiting && socket.stream.peek(&mut [0]).is_ok_and(|count| count > 0);
         while count < HEARD_MAX && self.sockets.get(path).is_some_and(is_left) {
             match self.read(path) {
                 0 => break,
