@@ -11,6 +11,7 @@ mod any;
 mod arriving;
 mod batch;
 mod by_op;
+mod failing;
 mod hearing;
 mod incoming;
 mod lane;
@@ -31,11 +32,9 @@ mod unbound;
 
 use std::any::Any;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::buffer::{ElementType, ReceiveBuffer, SendBuffer};
-use crate::error::WireError;
 use crate::error::{Error, Misuse};
 use crate::ids::{Path, Rank, Tag};
 use crate::operation::{Operation, OperationKind};
@@ -271,49 +270,6 @@ impl Engine {
         }
     }
 
-    fn handle_protocol_error(&mut self, from: Rank, cause: WireError) {
-        self.fail(Error::Protocol { peer: from, cause });
-    }
-
-    /// The connection to `peer` has ended for good. Returns whether it might, after goodbye; otherwise the peer is lost.
-    pub(crate) fn is_over(&mut self, peer: Rank) -> bool {
-        self.links[peer.index()].close(&mut self.shared)
-    }
-
-    /// The connection to `peer` has ended. After its goodbye that is no loss.
-    #[cfg(test)]
-    pub(crate) fn handle_lost(&mut self, peer: Rank, cause: &str) {
-        if !self.is_over(peer) {
-            self.fail_lost(peer, cause);
-        }
-    }
-
-    /// `peer` is known to be lost; so the job has failed, and every operation of this node with it.
-    pub(crate) fn fail_lost(&mut self, peer: Rank, cause: &str) {
-        self.fail(Error::PeerLost { peer, cause: Arc::from(cause), operation: None });
-    }
-
-    /// Ends every operation with `error`, and every command from now on. The first failure stands.
-    pub(crate) fn fail(&mut self, error: Error) {
-        if self.failure.is_some() {
-            return;
-        }
-        for link in &mut self.links {
-            link.fail(&error, &mut self.shared);
-        }
-        for Posted { op, place, .. } in self.shared.any.clear() {
-            let outcome = Outcome::failed_with(error.clone(), place.into_any());
-            self.shared.completions.push_back(Completed { op, outcome });
-        }
-        self.failure = Some(error);
-    }
-
-    /// Every command fails with `error` from now on, as the first failure stands. Operations do not end: the engine may be
-    /// half changed, so nothing else of it is touched.
-    pub(crate) fn declare_failed(&mut self, error: Error) {
-        self.failure.get_or_insert(error);
-    }
-
     /// Sends to `to` as much as `write`, a non-blocking vectored write, takes.
     ///
     /// # Errors
@@ -447,12 +403,6 @@ impl Engine {
         self.links.iter().flat_map(of).collect()
     }
 
-    /// A peer has said that the job failed: by which rank's fault, and why. Operations end with [`Engine::fail_lost`],
-    /// which is left to the caller, who may know better.
-    pub(crate) fn poll_failed_peer(&mut self) -> Option<(Rank, String)> {
-        self.shared.failed_peer.take()
-    }
-
     /// Whether something waits to be sent to a peer that is there, and may be.
     pub(crate) fn has_any_output(&self) -> bool {
         self.links.iter().any(Link::has_output)
@@ -469,11 +419,6 @@ impl Engine {
     /// Whose engine it is.
     pub(crate) fn rank(&self) -> Rank {
         self.rank
-    }
-
-    /// What every command fails with, once the job has failed.
-    pub(crate) fn failure(&self) -> Option<&Error> {
-        self.failure.as_ref()
     }
 
     #[cfg(test)]

@@ -23,10 +23,10 @@
 //!   64 KiB: the end of each message (completion, next post, a small read for the header) costs 1.5 us of 12. 16 MiB:
 //!   both lathide and raw TCP fall from 9 to 6 GB/s, since the buffers no longer fit the caches. The ratios vary by a
 //!   third from day to day and within a run, with the cores on which the two processes run.
-//! - **Processor time per MiB** (1.4, 0.9 to 1.5 within a run, required 1.15): 16 headers in a vectored call, and polling by the receiver while
-//!   the sender fills.
-//! - **Overlap of 64 KiB over 100 Mbit/s** (0.66 to 0.78, required 0.97). The bucket refills while the other direction sends,
-//!   so a message takes no time, and there is nothing to hide.
+//! - **Processor time per MiB** (1.4, 0.9 to 1.5 within a run, required 1.15): 16 headers in a vectored call, and
+//!   polling by the receiver while the sender fills.
+//! - **Overlap of 64 KiB over 100 Mbit/s** (0.66 to 0.78, required 0.97). The bucket refills while the other direction
+//!   sends, so a message takes no time, and there is nothing to hide.
 //! - **G over 1 Gbit/s** (1.70, required 1.8): the computing core's loss, as above.
 //!
 //! Ratios above 1 that lie below the rest of their column are noise of the machine: other machines use up to a tenth of

@@ -149,11 +149,11 @@
 //! copied; of `Bytes` and `Arc<[T]>` a clone is kept. `wait` never waits for an acknowledgement; before it would copy 16 KiB or more, it
 //! looks once whether one has come.
 //!
-//! At most 1 MiB per lane is kept (128 KiB, where there are several beside the first), or twice what the path holds (its shortest round trip at its delivery rate), up to 64
-//! MiB; on lane 0 within a host whose ranks have cores of their own 4 MiB, of messages of 512 KiB or more.
+//! At most 1 MiB per lane is kept (128 KiB from lane 2 on), or twice what the path holds (its shortest round trip at its
+//! delivery rate), up to 64 MiB; on lane 0 within a host whose ranks have cores of their own 4 MiB, of messages of 512 KiB or more.
 //! A sender at the bound sends nothing but acknowledgements until it is acknowledged itself. A receiver acknowledges
-//! 256 KiB at once (128 KiB on lane 1, 32 KiB on others), 16 KiB together with other frames, and the rest 10 to 20 ms after it has come. Acknowledgements are
-//! frames like others, and are acknowledged after 3 KiB of them, so two ranks that have nothing to say are silent.
+//! 256 KiB at once (128 KiB on lane 1, 32 KiB from lane 2 on), 16 KiB together with other frames, and the rest 10 to 20 ms
+//! after it has come. Acknowledgements are frames like others, and are acknowledged after 3 KiB of them, so two ranks that have nothing to say are silent.
 //!
 //! When a connection is gone, the lower rank dials again, with a greater epoch. RESPONSE and READY tell what each side has
 //! received; each side sends from there. Before READY the acceptor closes what is left of the connection before and reads
