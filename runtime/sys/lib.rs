@@ -8,7 +8,7 @@
 //! | [`descriptor`] | a descriptor, given by its number, that no other program shall inherit |
 //! | [`fork`] | flags that are set in a process that is forked from this one |
 //! | [`pieces`] | a vector whose pieces are lent one by one, to several borrowers at once |
-//! | [`processor`] | the processor time of a thread |
+//! | [`processor`] | who made the processor; the processor time of a thread |
 //! | [`mod@slice`] | short slices of a processor for a thread that works little and should not wait |
 //! | [`tcp`] | what TCP tells of a connection's other end, and how often it tries again |
 //!

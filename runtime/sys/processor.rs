@@ -1,4 +1,4 @@
-//! The processor time of a thread, as other threads of the process can read it.
+//! Who made the processor, and the time that a thread has had of it, as other threads of the process can read it.
 
 use std::time::Duration;
 
@@ -24,9 +24,31 @@ impl ThreadClock {
     }
 }
 
+/// Whether it is one of AMD's, or built like them.
+pub fn is_by_amd() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every processor of this kind has it. The compiler knows that from Rust 1.94 on.
+        #[allow(unused_unsafe, reason = "older ones do not")]
+        let vendor = unsafe { std::arch::x86_64::__cpuid(0) };
+        let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+        matches!(name.as_flattened(), b"AuthenticAMD" | b"HygonGenuine")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The system reads the same.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn who_made_the_processor_is_known() {
+        let about = std::fs::read_to_string("/proc/cpuinfo").expect("Linux");
+        assert_eq!(is_by_amd(), about.contains("AuthenticAMD") || about.contains("HygonGenuine"));
+    }
 
     #[test]
     fn a_threads_work_is_seen_by_others() {
