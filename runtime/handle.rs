@@ -249,9 +249,6 @@ impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
     }
 }
 
-/// To copy so many bytes takes longer than to look whether the peer has acknowledged them.
-const LOOKED_FOR_BYTES: usize = 16 << 10;
-
 impl RawHandle {
     /// The outcome, once: a buffer, or an error and perhaps the buffer.
     pub(crate) fn take(&self) -> Option<Result<Erased, Box<Failure>>> {
@@ -259,9 +256,7 @@ impl RawHandle {
             Outcome::Read(place, _) => Ok(place.into_any()),
             Outcome::Made(result) => Ok(result),
             Outcome::Written(source) => {
-                if source.unacknowledged() >= LOOKED_FOR_BYTES && !self.kernel.is_over() {
-                    self.kernel.look_at(self.completion.operation().peer);
-                }
+                self.kernel.hear_before_return(self.completion.operation().peer, &source);
                 Ok(source.take().into_any())
             }
             Outcome::Failed(failure) => {

@@ -44,6 +44,8 @@ pub(super) use unwanted::Unwanted;
 const READ_TURN_BYTES: usize = 1 << 20;
 /// A read of this much is part of a long transfer.
 const BULK_BYTES: usize = 16 << 10;
+/// So little is a word of the peer's kernel, with what encryption adds, or a short message.
+const WORD_BYTES: u64 = 128;
 /// Of so many looks at few links one is at all.
 const LOOKS: u32 = 16;
 /// Links whose round trip is looked at.
@@ -355,6 +357,24 @@ impl Core {
             _ => return 0,
         }
         self.write(path)
+    }
+
+    /// Takes what `peer` has sent if that is no more than a word, such as an acknowledgement, and sends what waits for room. What is longer
+    /// finds its place when it is read later. Returns whether words may follow soon.
+    pub(crate) fn hear_word(&mut self, peer: Rank) -> bool {
+        self.write_on(peer);
+        let Some(socket) = self.sockets.get(peer.into()) else { return false };
+        match rustix::io::ioctl_fionread(&socket.stream) {
+            // What is long goes by other lanes, over a path that is no short one.
+            _ if self.engine.lanes(peer) > 0 => false,
+            Ok(0) => true,
+            Ok(count) if count <= WORD_BYTES => {
+                self.read(peer);
+                self.flush();
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Whether somebody who looks at so many links only is to look at all of them, this time.

@@ -82,10 +82,10 @@ impl Kernel {
         while let Some(mut job) = core.take_due() {
             let is_long;
             if job.is_quick() {
-                is_long = job.run(|| self.clock.now());
+                is_long = job.run(|| self.clock.now(), &mut |_, _| ());
             } else {
                 self.release(core);
-                is_long = job.run(|| self.clock.now());
+                is_long = job.run(|| self.clock.now(), &mut |peer, written| self.listen(peer, written));
                 core = self.lock();
             }
             core.put_back(job, leaves);
@@ -119,7 +119,7 @@ impl Kernel {
         // Its own part only: what the parts of others post must leave, since somebody may wait for it.
         if let Some(mut job) = core.take_due_of(op) {
             self.release(core);
-            job.run(|| self.clock.now());
+            job.run(|| self.clock.now(), &mut |_, _| ());
             core = self.lock();
             core.put_back(job, Leaves::Later);
         }

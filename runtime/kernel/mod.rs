@@ -23,6 +23,7 @@ mod groups;
 mod hand_over;
 mod help;
 mod helper;
+mod listen;
 #[cfg(test)]
 mod look_tests;
 mod observed;
@@ -79,6 +80,7 @@ use conditions::Until;
 use core::Core;
 pub(crate) use helper::HasCompletion;
 use helper::Help;
+use listen::Patience;
 use observed::Observed;
 use ownership::Ownership;
 use poller::Poller;
@@ -191,6 +193,7 @@ impl Kernel {
             wake,
             task: TaskThread { orders: sender, handle: Mutex::new(None) },
             calls: Calls::new(Team::of_job(config.rank, config.size, planner), cache),
+            patience: Patience::default(),
             program: Program::default(),
             observer,
         };

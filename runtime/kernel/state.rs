@@ -13,6 +13,7 @@ use super::cache::Cache;
 use super::clock::Clock;
 use super::core::Core;
 use super::helper::Help;
+use super::listen::Patience;
 use super::ownership::Ownership;
 use super::poller::Poller;
 use super::team::Team;
@@ -47,6 +48,8 @@ pub(crate) struct Kernel {
     pub(super) task: TaskThread,
     /// The program's calls of collectives.
     pub(crate) calls: Calls,
+    /// Whether it pays to wait before a buffer goes back.
+    pub(super) patience: Patience,
     pub(super) program: Program,
     pub(crate) observer: Observer,
 }

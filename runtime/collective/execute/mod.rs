@@ -285,7 +285,7 @@ impl Collectives {
                 // Most ends allow nothing more: the part need not run for them.
                 let can_go_on = match &mut entry.part {
                     Some(part) if part.ends_at_once(step, &mut outcome) => {
-                        part.end(step, outcome);
+                        part.end(step, outcome, &mut |_, _| ());
                         part.can_go_on()
                     }
                     _ => {

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::held::Held;
+use super::held::{Held, Listen};
 use super::members::Members;
 use super::start::{Deferred, Start};
 use super::work::{Signal, Work};
@@ -138,11 +138,11 @@ impl Part {
     }
 
     /// Takes a step's end that is as it should be.
-    pub(super) fn end(&mut self, step: StepId, outcome: Outcome) {
+    pub(super) fn end(&mut self, step: StepId, outcome: Outcome, listen: Listen<'_>) {
         if let Outcome::Written(written) = outcome
-            && let Action::Send { from, .. } = self.progress.action(step)
+            && let Action::Send { from, to } = self.progress.action(step)
         {
-            self.held.keep(from, written);
+            self.held.keep(from, self.members.rank(to), written, listen);
         }
         self.under_way -= 1;
         self.progress.done(step);
@@ -162,7 +162,7 @@ impl Job {
 
     /// Goes on as far as it can, or as long as a slice lasts by the clock `now`. Returns whether it has used the slice
     /// up: then the messages have their turn before the next one.
-    pub(crate) fn run(&mut self, now: impl Fn() -> Duration) -> bool {
+    pub(crate) fn run(&mut self, now: impl Fn() -> Duration, listen: Listen<'_>) -> bool {
         if let Some(deferred) = self.part.deferred.take() {
             self.start = Some(deferred().into());
             return false;
@@ -177,11 +177,11 @@ impl Job {
                 self.end = Some(End::Failed(words));
                 return false;
             }
-            part.end(step, outcome);
+            part.end(step, outcome, listen);
         }
         // It comes back, with its memory.
         part.ended = ended;
-        let is_used_up = match self.go_on(now) {
+        let is_used_up = match self.go_on(now, listen) {
             Ok(is_used_up) => is_used_up,
             Err(words) => {
                 self.end = Some(End::Failed(words));
@@ -191,7 +191,7 @@ impl Job {
         if self.part.progress.is_complete()
             && let Some(work) = self.part.work.take()
         {
-            self.part.held.release();
+            self.part.held.release(listen);
             self.end = Some(match guarded(|| work.finish()) {
                 Ok(result) => End::Result(result),
                 Err(words) => End::Failed(words),
@@ -200,7 +200,7 @@ impl Job {
         is_used_up
     }
 
-    fn go_on(&mut self, now: impl Fn() -> Duration) -> Result<bool, String> {
+    fn go_on(&mut self, now: impl Fn() -> Duration, listen: Listen<'_>) -> Result<bool, String> {
         let Part { progress, work, local, pace, posts, held, under_way, sent, .. } = &mut *self.part;
         let Some(work) = work else { return Ok(false) };
         let element_bytes = work.element_bytes();
@@ -244,7 +244,7 @@ impl Job {
                 continue;
             }
             if let Some(region) = action.writes() {
-                held.make_way(region);
+                held.make_way(region, listen);
             }
             match post(step, action, work.as_mut()) {
                 Some(post) => {
@@ -312,10 +312,10 @@ mod tests {
             let part = Box::new(Part::new(Progress::new(schedule), work, Members::of_job(Rank(0), 2).into()));
             let mut job = Job { op: OpId(1), part, start: None, end: None };
             if receives {
-                assert!(!job.run(|| Duration::ZERO), "the read is to be posted first");
+                assert!(!job.run(|| Duration::ZERO, &mut |_, _| ()), "the read is to be posted first");
                 job.part.posts.clear();
             }
-            !job.run(|| Duration::ZERO)
+            !job.run(|| Duration::ZERO, &mut |_, _| ())
         };
         assert!(copied_in_one_run(false, LAST_SLICE_BYTES) && copied_in_one_run(true, SLICE_BYTES - 1));
         assert!(!copied_in_one_run(false, LAST_SLICE_BYTES + 1) && !copied_in_one_run(true, SLICE_BYTES + 1));

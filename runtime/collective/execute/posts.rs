@@ -43,7 +43,7 @@ impl Collectives {
         if let Post::Write { step, to, source, .. } = part.posts.remove(at) {
             let (to, bytes) = (part.members.rank(to), source.bytes().len() as u64);
             self.traffic.push_back(Traffic::Sent { op, whole: job.op, to, bytes });
-            part.end(step, Outcome::Written(Written::whole(source)));
+            part.end(step, Outcome::Written(Written::whole(source)), &mut |_, _| ());
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
 
     fn run(engine: &mut Engine, collectives: &mut Collectives) {
         let mut job = collectives.take_due().expect("it can go on");
-        job.run(|| Duration::ZERO);
+        job.run(|| Duration::ZERO, &mut |_, _| ());
         collectives.put_back(engine, Duration::ZERO, job);
     }
 

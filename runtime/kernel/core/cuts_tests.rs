@@ -97,7 +97,7 @@ fn gathered(core: &mut Core) -> Job {
     let work = Box::new(Typed::new(&schedule, Vec::new(), vec![PAYLOAD; 2], None, |_, all: Vec<u64>| all));
     core.start(Duration::ZERO, Start { group: 0, schedule, signature: None, work, timed: None }).unwrap();
     let mut job = core.take_due().expect("it has a message to send");
-    job.run(|| Duration::ZERO);
+    job.run(|| Duration::ZERO, &mut |_, _| ());
     job
 }
 

@@ -56,7 +56,7 @@ use self::poller::Poller;
 use self::sync::Mutex;
 use self::wake::TaskWake;
 use crate::config::Overlap;
-use crate::engine::OpId;
+use crate::engine::{OpId, Written};
 use crate::error::Error;
 use crate::ids::Rank;
 use crate::observe::event::What;
@@ -107,6 +107,15 @@ impl Kernel {
     }
 
     fn asks_in_vain(&self) {}
+
+    /// Takes in what has come before a buffer goes back.
+    fn listen(&self, peer: Rank, _: &Written) {
+        let mut core = self.lock();
+        if core.read_lanes(peer) > 0 {
+            core.flush();
+        }
+        self.unlock(core);
+    }
 
     /// Nobody forks here.
     fn forked(&self) -> Option<Error> {

@@ -149,7 +149,7 @@ impl World {
                 Move::PutBack(rank) => {
                     let which = self.chance.below(self.nodes[rank].jobs.len());
                     let mut job = self.nodes[rank].jobs.swap_remove(which);
-                    job.run(|| Duration::ZERO);
+                    job.run(|| Duration::ZERO, &mut |_, _| ());
                     let number = self.nodes[rank].begins_exchange.swap(u64::MAX, Ordering::Relaxed);
                     if number != u64::MAX {
                         self.exchange(rank, number);
