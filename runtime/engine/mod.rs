@@ -102,7 +102,6 @@ impl Engine {
     }
 
     /// Whether that is so.
-    #[cfg(test)]
     pub(crate) fn has_beside(&self, peer: Rank) -> bool {
         self.links[peer.index()].outgoing.retention.is_long(u64::MAX)
     }

@@ -319,7 +319,7 @@ fn a_joined_rank_that_goes_before_all_have_joined_is_named_at_once() {
             let (first, second) = (of_three(0), of_three(1));
             let waiting = tokio::spawn(async move { join(&first).await.map(drop) });
             let goes = tokio::spawn(async move { join(&second).await.map(drop) });
-            tokio::time::sleep(Duration::from_millis(500)).await;
+            tokio::time::sleep(Duration::from_millis(1500)).await;
             let began = Instant::now();
             // Its task ends, and with it its end of the connection, as when a process is killed.
             goes.abort();

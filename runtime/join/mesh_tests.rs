@@ -235,7 +235,7 @@ fn a_foreign_service_on_the_port_is_recognised() {
             let _ = (&stream).write_all(b"220 mail.example.org ESMTP ready\r\n");
         }
     });
-    let config = Config { join_timeout: Duration::from_millis(500), ..config(0, 2, &root) };
+    let config = Config { join_timeout: Duration::from_secs(2), ..config(0, 2, &root) };
     let text = on_runtime(async { cause(join(&config).await) });
     assert!(text.contains(&root) && text.contains("another service"), "{text}");
 }
@@ -257,12 +257,12 @@ fn ranks_that_do_not_fit_are_told_at_once() {
     let start = Instant::now();
     let mut configs: Vec<_> = (0..2).map(|rank| config(rank, 3, &root)).collect();
     for config in &mut configs {
-        config.join_timeout = Duration::from_secs(3);
+        config.join_timeout = Duration::from_secs(5);
     }
     // Another size, and a rank that is there already.
     configs.push(config(1, 5, &root));
     let first = thread::spawn(move || job(configs, |_, membership| cause(membership)));
-    thread::sleep(Duration::from_millis(500));
+    thread::sleep(Duration::from_secs(2));
     let twin = on_runtime(async { cause(join(&config(1, 3, &root)).await) });
     assert!(twin.contains("rank 1 is taken"), "{twin}");
     assert!(start.elapsed() < Duration::from_secs(15), "it was not told, it ran into its deadline");
@@ -353,7 +353,7 @@ fn a_rank_that_ends_before_it_joins_ends_the_waiting() {
         let (root, orders, mut events) = launched(3).await;
         let waiting = config(0, 3, &root);
         let waiting = tokio::spawn(async move { cause(join(&waiting).await) });
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
         let cause = "it ended with status 0".to_string();
         orders.send(events::Order::Lost { rank: Rank(2), cause, in_peace: false }).await.unwrap();
         let text = waiting.await.unwrap();

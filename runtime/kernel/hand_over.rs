@@ -85,7 +85,12 @@ impl Kernel {
                 is_long = job.run(|| self.clock.now(), &mut |_, _| ());
             } else {
                 self.release(core);
-                is_long = job.run(|| self.clock.now(), &mut |peer, written| self.listen(peer, written));
+                is_long = job.run(|| self.clock.now(), &mut |peer, written| {
+                    // The program computes where nobody helps.
+                    if self.help.is_held() {
+                        self.listen(peer, written);
+                    }
+                });
                 core = self.lock();
             }
             core.put_back(job, leaves);

@@ -52,10 +52,11 @@ impl Kernel {
         }
     }
 
-    /// Waits a moment for `peer` to acknowledge what has left of `written`, if much has not been.
+    /// Waits a moment for `peer` to acknowledge what has left of `written`, if much has not been and the peer reads beside this node. For a
+    /// thread that waits anyway.
     pub(super) fn listen(&self, peer: Rank, written: &Written) {
         let bytes = written.unacknowledged();
-        if bytes < LISTENED_FOR_BYTES || !self.help.spin.has_core() || !self.patience.is_due() {
+        if bytes < LISTENED_FOR_BYTES || !self.lock().engine.has_beside(peer) || !self.patience.is_due() {
             return;
         }
         let (began, patience) = (Instant::now(), Duration::from_nanos(bytes as u64 / COPIED_PER_NS));

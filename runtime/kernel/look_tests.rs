@@ -69,7 +69,7 @@ fn who_listens_hears_what_the_peer_acknowledges() {
     let listens = |kernel: &Kernel, written: &Written| {
         kernel.listen(Rank(1), written);
         // Where ranks share a core nobody listens.
-        if !kernel.help.spin.has_core() {
+        if !kernel.lock().engine.has_beside(Rank(1)) {
             kernel.look_at(Rank(1));
         }
     };

@@ -92,7 +92,7 @@ fn join_all(configs: Vec<Config>) -> Vec<Result<Node>> {
 fn config(rank: u32, size: u32, root: &str) -> Config {
     let mut config = Config::new(rank, size, Some(root.to_owned()));
     config.key = Key::from_bytes(KEY);
-    config.join_timeout = Duration::from_millis(700);
+    config.join_timeout = Duration::from_secs(2);
     config
 }
 
