@@ -135,6 +135,14 @@ impl Written {
         }
     }
 
+    /// Whether [`Written::take`] copies these: the buffer cannot be shared.
+    pub(crate) fn is_copied(&self) -> bool {
+        match &self.0 {
+            Buffer::Whole(_) => false,
+            Buffer::Lent(loan) => loan.0.lock().source.as_ref().is_some_and(|source| source.share().is_none()),
+        }
+    }
+
     /// The buffer. What the peer has not acknowledged is copied, unless it can be shared: that is what it takes time for.
     pub(crate) fn take(self) -> Box<dyn SendBuffer> {
         match self.0 {

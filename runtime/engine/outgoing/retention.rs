@@ -438,6 +438,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_buffer_that_can_be_shared_is_not_copied() {
+        let bytes: std::sync::Arc<[u8]> = [7; 1000].into();
+        let sources: [(Box<dyn SendBuffer>, bool); 2] = [(Box::new(bytes.to_vec()), true), (Box::new(bytes), false)];
+        for (source, is_copied) in sources {
+            let mut retention = Retention::new(BOUND_BYTES);
+            retention.name(1, 0..1000);
+            let loan = Loan::new(source);
+            retention.borrow(1, &loan);
+            let written = Written::lent(loan);
+            assert_eq!((written.is_copied(), written.unacknowledged()), (is_copied, 1000));
+            assert_eq!(written.take().bytes(), [7; 1000]);
+            assert_eq!(retention.memory(), if is_copied { 1000 } else { 0 });
+        }
+    }
+
     /// Lanes take turns with a message: what each keeps of it has gaps, which the others fill.
     #[test]
     fn a_lane_keeps_a_copy_of_what_it_has_sent_and_not_of_what_others_have() {
