@@ -5,7 +5,6 @@
 //! them from there at the speed of a copy, and acknowledges them. So it is worth to wait for about as long as the copy takes: at the worst
 //! that doubles its time, and where it was in vain the next buffers go back at once.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::Kernel;
@@ -18,30 +17,6 @@ const LOOKED_FOR_BYTES: usize = 16 << 10;
 const LISTENED_FOR_BYTES: usize = 256 << 10;
 /// Bytes that are copied in a nanosecond, if they are in a cache or not far from one.
 const COPIED_PER_NS: u64 = 12;
-/// After a wait in vain so many buffers go back without.
-const PAUSE: u32 = 16;
-
-/// Whether waiting has paid. Only a hint, so nothing is ordered by it.
-#[derive(Default)]
-pub(super) struct Patience {
-    /// Buffers that go back at once before it is tried again.
-    pause: AtomicU32,
-}
-
-impl Patience {
-    fn is_due(&self) -> bool {
-        let pause = self.pause.load(Ordering::Relaxed);
-        self.pause.store(pause.saturating_sub(1), Ordering::Relaxed);
-        pause == 0
-    }
-
-    /// Of so many `bytes` as many are `left` after a wait.
-    fn learns(&self, bytes: usize, left: usize) {
-        if left > bytes / 2 {
-            self.pause.store(PAUSE, Ordering::Relaxed);
-        }
-    }
-}
 
 impl Kernel {
     /// The program takes the buffer of `written` back. Hears first what `peer` has acknowledged, unless a thread helps and does so anyway.
@@ -72,25 +47,5 @@ impl Kernel {
             left = written.unacknowledged();
         }
         self.patience.learns(bytes, left);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_has_waited_in_vain_does_not_wait_for_a_while() {
-        let patience = Patience::default();
-        for (left, waits) in [(0, 100), (400, 100), (600, 6)] {
-            let mut tried = 0;
-            for _ in 0..100 {
-                if patience.is_due() {
-                    tried += 1;
-                    patience.learns(1000, left);
-                }
-            }
-            assert_eq!(tried, waits, "{left} of 1000 are left");
-        }
     }
 }

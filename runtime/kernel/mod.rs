@@ -31,6 +31,7 @@ mod ownership;
 #[cfg(test)]
 mod ownership_tests;
 mod panics;
+mod patience;
 mod poller;
 mod posting;
 mod ready;
@@ -80,9 +81,9 @@ use conditions::Until;
 use core::Core;
 pub(crate) use helper::HasCompletion;
 use helper::Help;
-use listen::Patience;
 use observed::Observed;
 use ownership::Ownership;
+use patience::Patience;
 use poller::Poller;
 pub(crate) use ready::Ready;
 pub(crate) use shared::SharedCompletion;
