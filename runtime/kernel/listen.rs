@@ -31,7 +31,7 @@ impl Kernel {
     /// thread that waits anyway.
     pub(super) fn listen(&self, peer: Rank, written: &Written) {
         let bytes = written.unacknowledged();
-        let is_worth = || written.is_copied() && self.lock().engine.has_beside(peer) && self.patience.is_due();
+        let is_worth = || self.lock().engine.has_beside(peer) && written.is_copied() && self.patience.is_due();
         if bytes < LISTENED_FOR_BYTES || !is_worth() {
             return;
         }

@@ -108,7 +108,8 @@
 //! own, a message of 512 KiB or more leaves by calls of up to 1 MiB, and up to 4 MiB may be unacknowledged (`engine/outgoing/beside`);
 //! otherwise a call has at most 256 KiB. A reader that needs the sender's core had better have it soon, while the bytes are in the caches.
 //! A short message would wait behind all of that: once one comes while a long one is under way, the next eight long ones go as to any other
-//! peer.
+//! peer. Whoever takes a long buffer back waits for about as long as a copy of it takes for such a peer to acknowledge it, and need not copy
+//! it then; after a wait in vain the next 16 go back at once (`kernel/listen`).
 //!
 //! **Pacing.** BBR, the default congestion control of many systems, paces: over loopback that costs half of the bandwidth, and there
 //! is nothing to congest. So where BBR is the default, a connection over a loopback without a queueing discipline has `reno` from the

@@ -28,7 +28,7 @@ impl ThreadClock {
 pub fn is_by_amd() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: every processor of this kind has it. The compiler knows that from Rust 1.94 on.
+        // SAFETY: every processor of this kind has it. Newer compilers know that.
         #[allow(unused_unsafe, reason = "older ones do not")]
         let vendor = unsafe { std::arch::x86_64::__cpuid(0) };
         let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);

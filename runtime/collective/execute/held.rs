@@ -18,6 +18,7 @@ struct Sent {
     written: Written,
 }
 
+/// In the order in which they have.
 #[derive(Default)]
 pub(super) struct Held(VecDeque<Sent>);
 

@@ -22,11 +22,13 @@ impl Core {
     /// Takes what `peer` has sent if that is no more than a word, such as an acknowledgement, and sends what waits for room. What is longer
     /// finds its place when it is read later. Returns whether words may follow soon.
     pub(crate) fn hear_word(&mut self, peer: Rank) -> bool {
+        // What is long goes by other lanes, over a path that is no short one.
+        if self.engine.lanes(peer) > 0 {
+            return false;
+        }
         self.write_on(peer);
         let Some(socket) = self.sockets.get(peer.into()) else { return false };
         match rustix::io::ioctl_fionread(&socket.stream) {
-            // What is long goes by other lanes, over a path that is no short one.
-            _ if self.engine.lanes(peer) > 0 => false,
             Ok(0) => true,
             Ok(count) if count <= WORD_BYTES => {
                 self.read(peer);
