@@ -128,10 +128,11 @@ impl Core {
         let ranks = links.len();
         let mut sockets = Vec::with_capacity(ranks);
         for (rank, link) in (0..).zip(links) {
-            if let Some(link) = &link {
-                poller.add(Rank(rank).into(), link.stream.as_fd())?;
+            let socket = link.map(|link| Socket::new(link, disabled, ranks));
+            if let Some(socket) = &socket {
+                poller.add(Rank(rank).into(), socket.stream.clone())?;
             }
-            sockets.push(link.map(|link| Socket::new(link, disabled, ranks)));
+            sockets.push(socket);
         }
         let (completions, recent, refusals) = (ByOp::new(), VecDeque::new(), VecDeque::new());
         let written = vec![0; sockets.len()];
@@ -415,9 +416,9 @@ impl Core {
         if std::mem::replace(&mut socket.is_watched, room) == room {
             return;
         }
-        let (fd, waits) = (socket.stream.as_fd(), socket.is_waiting);
+        let waits = socket.is_waiting;
         let watched =
-            if waits { self.poller.watch_no_input(path, fd, room) } else { self.poller.watch_writable(path, fd, room) };
+            if waits { self.poller.watch_no_input(path, room) } else { self.poller.watch_writable(path, room) };
         if let Err(error) = watched {
             self.ended(path, &format!("its connection cannot be watched: {error}"));
         }

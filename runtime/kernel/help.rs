@@ -140,10 +140,10 @@ impl Kernel {
             self.release(core);
             self.ownership.helper_takes(&self.poller);
             let polls = !is_due && !polled.now.is_empty();
-            let began = Instant::now();
             // A long message may come in without a pause; the deadline holds all the same.
             let look = || if is_over(deadline) { Look::Met } else { self.look(&mut polled, condition) };
-            if polls && self.help.spin.poll(is_long, has_begun, look) {
+            let polled_since = if polls { self.help.spin.poll(is_long, has_begun, look) } else { None };
+            if polls && polled_since.is_none() {
                 return condition.is_met_outside();
             }
             // A collective that can go on does so when the links have been looked at.
@@ -154,8 +154,8 @@ impl Kernel {
             wait.tick(self, condition, deadline.is_some());
             core = self.lock_to_help();
             let count = core.drive(&ready, &|| false);
-            if polls && count > 0 {
-                let after = Instant::now().saturating_duration_since(began);
+            if let Some(since) = polled_since.filter(|_| count > 0) {
+                let after = Instant::now().saturating_duration_since(since);
                 self.help.spin.slept(is_long, has_begun, after);
             }
             has_begun = count >= LONG_BYTES;

@@ -68,8 +68,12 @@ fn a_look_finds_what_the_peer_has_acknowledged() {
 fn who_listens_hears_what_the_peer_acknowledges() {
     let listens = |kernel: &Kernel, written: &Written| {
         kernel.listen(Rank(1), written);
-        // Where ranks share a core nobody listens.
-        if !kernel.lock().engine.has_beside(Rank(1)) {
+        // Where ranks share a core nobody listens, and words that have gathered while this thread slept are left to a look.
+        let (is_beside, goes_on) = {
+            let mut core = kernel.lock();
+            (core.engine.has_beside(Rank(1)), core.hear_word(Rank(1)))
+        };
+        if !is_beside || !goes_on {
             kernel.look_at(Rank(1));
         }
     };

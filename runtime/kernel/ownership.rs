@@ -173,6 +173,7 @@ impl Ownership {
             return None;
         }
         if state.seen != state.waits {
+            poller.stop_watching();
             return Some(state.follows());
         }
         if is_held() {

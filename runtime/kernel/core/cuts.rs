@@ -52,7 +52,7 @@ impl Core {
     /// Closes a connection.
     pub(super) fn hang_up(&mut self, path: Path) -> Option<Socket> {
         let socket = self.sockets.take(path)?;
-        self.poller.remove(socket.stream.as_fd());
+        self.poller.remove(path);
         Some(socket)
     }
 
@@ -152,8 +152,9 @@ impl Core {
         if self.engine.failure().is_some() {
             return None;
         }
-        let prepared = keepalive::limit(&connection.stream, keepalive, EndedBy::Look)
-            .and_then(|()| self.poller.add(path, connection.stream.as_fd()));
+        let mut socket = Socket::new(connection, disabled, self.written.len());
+        let prepared = keepalive::limit(&socket.stream, keepalive, EndedBy::Look)
+            .and_then(|()| self.poller.add(path, socket.stream.clone()));
         if let Err(error) = prepared {
             self.lost(path, &format!("its new connection cannot be used: {error}"));
             return None;
@@ -161,15 +162,15 @@ impl Core {
         let again = match self.engine.resume(path, position) {
             Ok(again) => again,
             Err(cause) => {
+                self.poller.remove(path);
                 self.engine.fail(Error::Protocol { peer: path.peer, cause });
                 return None;
             }
         };
         // Where it cannot be recorded any more when messages leave, their times are missing.
         if self.observed.as_mut().is_some_and(|observed| observed.regions.sends_mut().is_some()) {
-            let _ = lathide_sys::departure::record(connection.stream.as_fd());
+            let _ = lathide_sys::departure::record(socket.stream.as_fd());
         }
-        let mut socket = Socket::new(connection, disabled, self.written.len());
         (socket.taken_before, socket.began) = (self.written[path.peer.index()], self.clock.now());
         self.sockets.put(path, socket);
         if !path.is_first() {

@@ -131,7 +131,7 @@ impl Core {
             // Of a connection that ends the poller tells on and on.
             if lathide_sys::tcp::has_ended(fd).unwrap_or(true) {
                 self.ended(path, "its connection has ended");
-            } else if let Err(error) = self.poller.watch_no_input(path, fd, room) {
+            } else if let Err(error) = self.poller.watch_no_input(path, room) {
                 self.ended(path, &format!("its connection cannot be watched: {error}"));
             }
         }
@@ -146,7 +146,7 @@ impl Core {
         if !std::mem::replace(&mut socket.is_waiting, false) {
             return;
         }
-        match self.poller.watch_writable(path, socket.stream.as_fd(), socket.is_watched) {
+        match self.poller.watch_writable(path, socket.is_watched) {
             // Of what records hold no poller tells.
             Ok(()) => _ = self.read(path),
             Err(error) => self.ended(path, &format!("its connection cannot be watched: {error}")),

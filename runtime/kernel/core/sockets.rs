@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags};
@@ -17,7 +18,8 @@ use crate::wire::records::Records;
 
 /// A lane's socket, and what is known of it.
 pub(super) struct Socket {
-    pub(super) stream: TcpStream,
+    /// The poller has it, too.
+    pub(super) stream: Arc<TcpStream>,
     /// What earlier sockets of the link have taken.
     pub(super) taken_before: u64,
     /// When it was connected.
@@ -44,7 +46,7 @@ impl Socket {
     pub(super) fn new(Connection { stream, records }: Connection<TcpStream>, disabled: Disabled, ranks: usize) -> Self {
         let pacing = Pacing::new(&stream, disabled.leaves(Controller::Pacing), ranks > 2);
         Socket {
-            stream,
+            stream: Arc::new(stream),
             taken_before: 0,
             began: Duration::ZERO,
             looked: Duration::ZERO,

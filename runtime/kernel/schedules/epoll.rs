@@ -46,6 +46,10 @@ pub(super) type Found = (usize, bool, bool);
 pub(super) struct Epoll {
     pub(super) sockets: Vec<Socket>,
     nudges: u64,
+    /// Whether the instance watches the links.
+    are_watched: bool,
+    /// Threads that wait for it.
+    waiting: usize,
     /// The instance's ready list: what was ready once, until a look finds that it is not.
     listed: VecDeque<Item>,
     is_gate_open: bool,
@@ -61,6 +65,8 @@ impl Epoll {
         Epoll {
             sockets,
             nudges: 0,
+            are_watched: true,
+            waiting: 0,
             listed: VecDeque::new(),
             is_gate_open: false,
             is_gate_listed: false,
@@ -88,6 +94,35 @@ impl Epoll {
         if self.sockets[peer].is_ready() && !self.listed.contains(&Item::Link(peer)) {
             self.happens(Item::Link(peer));
         }
+    }
+
+    /// Watches the links no longer, if nobody waits for them and the task's set is disarmed. Returns whether it has been so until now.
+    pub(super) fn stop_watching(&mut self) -> bool {
+        let may = self.are_watched && !self.is_gate_open && self.waiting == 0;
+        if may {
+            self.listed.retain(|item| *item == Item::Nudge);
+            self.are_watched = false;
+        }
+        may
+    }
+
+    /// Watches them again: what is ready is told of now.
+    fn watch_again(&mut self) {
+        if !std::mem::replace(&mut self.are_watched, true) {
+            let ready: Vec<usize> = (0..self.sockets.len()).filter(|&peer| self.sockets[peer].is_ready()).collect();
+            ready.into_iter().for_each(|peer| self.happens(Item::Link(peer)));
+        }
+    }
+
+    /// A thread begins to wait for the links. `is_told`: the poller counts it.
+    pub(super) fn begins_wait(&mut self, is_told: bool) {
+        self.watch_again();
+        self.waiting += usize::from(is_told);
+    }
+
+    /// It waits no longer.
+    pub(super) fn ends_wait(&mut self, is_told: bool) {
+        self.waiting -= usize::from(is_told);
     }
 
     pub(super) fn nudge(&mut self) {
@@ -134,6 +169,9 @@ impl Epoll {
         if self.is_gate_open == open {
             return true;
         }
+        if open {
+            self.watch_again();
+        }
         self.is_gate_open = open;
         if self.is_ready() && open && !self.is_gate_listed {
             (self.is_gate_listed, self.is_task_told) = (true, true);
@@ -156,6 +194,9 @@ impl Epoll {
 
     /// The item's own wake-up: through the instance that holds it, and the task's set if it is open.
     fn happens(&mut self, item: Item) {
+        if item != Item::Nudge && !self.are_watched {
+            return;
+        }
         if !self.listed.contains(&item) {
             self.listed.push_back(item);
         }

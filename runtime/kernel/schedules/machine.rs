@@ -35,6 +35,8 @@ pub(super) enum Fault {
     ReasonIsTorn,
     /// A poll heeds the nudge of whoever it is for.
     LookTakesNudge,
+    /// The links are not watched though a thread waits for them.
+    WaiterIsForgotten,
     /// Two may hold progress.
     ExchangeIsTorn,
 }

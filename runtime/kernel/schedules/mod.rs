@@ -147,6 +147,7 @@ mod tuning {
 
         use super::super::machine;
         use super::super::poller::alone;
+        use super::super::sync::Instant;
 
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub(crate) enum Look {
@@ -163,11 +164,11 @@ mod tuning {
                 machine::once_in(2)
             }
 
-            pub(crate) fn poll(&self, _: bool, _: bool, mut look: impl FnMut() -> Look) -> bool {
+            pub(crate) fn poll(&self, _: bool, _: bool, mut look: impl FnMut() -> Look) -> Option<Instant> {
                 machine::with(|state| alone(&mut state.helping));
                 let is_met = (0..machine::below(3)).any(|_| look() == Look::Met);
                 machine::with(|state| state.helping -= 1);
-                is_met
+                (!is_met).then(Instant::now)
             }
 
             /// What is learnt changes only how often it polls.

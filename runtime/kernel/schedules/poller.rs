@@ -25,6 +25,11 @@ impl Poller {
             }
             (found, is_nudged)
         };
+        let is_told = machine::with(|state| {
+            let is_told = state.fault != Fault::WaiterIsForgotten;
+            state.epoll.begins_wait(is_told);
+            is_told
+        });
         let (found, is_nudged) = if timeout.is_zero() {
             machine::with(look)
         } else {
@@ -34,6 +39,7 @@ impl Poller {
             machine::with(|state| state.helping -= 1);
             found
         };
+        machine::with(|state| state.epoll.ends_wait(is_told));
         *ready = found
             .into_iter()
             .map(|(peer, readable, writable)| Ready { peer: Rank(peer as u32), readable, writable })
@@ -53,6 +59,10 @@ impl Poller {
 
     pub(crate) fn close_gate(&self) {
         machine::with(|state| state.epoll.arm_task_set(false));
+    }
+
+    pub(crate) fn stop_watching(&self) -> bool {
+        machine::with(|state| state.epoll.stop_watching())
     }
 
     pub(crate) fn nudge(&self) {

@@ -2,8 +2,8 @@
 //! tells the task, so does the real one. (It may tell more often; that costs time and loses nothing.)
 
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -32,6 +32,7 @@ enum Step {
     Look,
     SetGate(bool),
     OpenGate,
+    StopWatching,
     TaskLooks,
 }
 
@@ -48,6 +49,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Look),
         2 => any::<bool>().prop_map(Step::SetGate),
         1 => Just(Step::OpenGate),
+        2 => Just(Step::StopWatching),
         3 => Just(Step::TaskLooks),
     ]
 }
@@ -56,7 +58,7 @@ struct Both {
     model: Epoll,
     real: Poller,
     /// This node's ends, and the peers'.
-    streams: Vec<(UnixStream, UnixStream)>,
+    streams: Vec<(Arc<UnixStream>, UnixStream)>,
     task_set: AsyncFd<TaskSetDescriptor>,
 }
 
@@ -68,7 +70,8 @@ impl Both {
             let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
             ours.set_nonblocking(true).expect("sockets can be non-blocking");
             theirs.set_nonblocking(true).expect("sockets can be non-blocking");
-            real.add(Rank(link as u32).into(), ours.as_fd()).expect("it is watched");
+            let ours = Arc::new(ours);
+            real.add(Rank(link as u32).into(), ours.clone()).expect("it is watched");
             (ours, theirs)
         };
         let streams = (0..LINKS).map(pair).collect();
@@ -85,11 +88,11 @@ impl Both {
             }
             Step::Read(link) => {
                 let has_some = self.model.sockets[link].inbox.pop_front().is_some();
-                prop_assert_eq!(self.streams[link].0.read(&mut [0]).is_ok(), has_some);
+                prop_assert_eq!((&*self.streams[link].0).read(&mut [0]).is_ok(), has_some);
             }
             Step::Filled(link) => {
                 self.model.sockets[link].room = 0;
-                while self.streams[link].0.write(&[0; 4096]).is_ok() {}
+                while (&*self.streams[link].0).write(&[0; 4096]).is_ok() {}
             }
             Step::MakesRoom(link) if self.model.sockets[link].room == 0 => {
                 self.model.makes_room(link, 1);
@@ -99,8 +102,7 @@ impl Both {
             Step::MakesRoom(_) => {}
             Step::WatchRoom(link, watch) => {
                 self.model.watch_writable(link, watch);
-                let ours = self.streams[link].0.as_fd();
-                self.real.watch_writable(Rank(link as u32).into(), ours, watch).expect("it is watched");
+                self.real.watch_writable(Rank(link as u32).into(), watch).expect("it is watched");
             }
             Step::Nudge => {
                 self.model.nudge();
@@ -119,13 +121,16 @@ impl Both {
                 }
                 prop_assert_eq!(self.real.open_gate(), was_open);
             }
+            Step::StopWatching => prop_assert_eq!(self.real.stop_watching(), self.model.stop_watching()),
             Step::TaskLooks => self.task_looks().await?,
         }
         Ok(())
     }
 
     fn look(&mut self) -> Result<(), TestCaseError> {
+        self.model.begins_wait(true);
         let (mut modelled, is_nudged) = self.model.look();
+        self.model.ends_wait(true);
         let mut ready = Vec::new();
         prop_assert_eq!(self.real.wait(&mut ready, Duration::ZERO).expect("epoll"), is_nudged);
         let found = |ready: &Ready| (ready.path.peer.index(), ready.readable, ready.writable);

@@ -358,6 +358,7 @@ fn what_is_broken_is_found() {
         (Fault::ReasonIsLost(Reason::Gathered), COMPUTING),
         (Fault::WakeUpIsLost, READERS),
         (Fault::LookTakesNudge, WRITERS),
+        (Fault::WaiterIsForgotten, WRITERS),
         (Fault::ExchangeIsTorn, READERS),
         // Whoever leaves a collective that can go on must say so.
         (Fault::ReasonIsLost(Reason::CollectiveDue), super::relays::RELAYS),

@@ -91,47 +91,52 @@ impl Spin {
         self.polling == Polling::Own
     }
 
-    /// Polls `look` until it finds what is waited for, or the time is better slept. Returns whether it did.
+    /// Polls `look` until it finds what is waited for, or the time is better slept: then it returns when that had begun.
     /// `is_long`: a long message is waited for; `has_begun`: a message is under way.
-    pub(crate) fn poll(&self, is_long: bool, mut has_begun: bool, mut look: impl FnMut() -> Look) -> bool {
+    pub(crate) fn poll(&self, is_long: bool, mut has_begun: bool, mut look: impl FnMut() -> Look) -> Option<Instant> {
         let mut habit = self.habit(is_long, has_begun);
-        let Some(mut budget) = self.budget(habit) else { return false };
+        let Some(mut budget) = self.budget(habit) else { return Some(Instant::now()) };
         let interrupted = if self.polling == Polling::Shared { SHARED_INTERRUPTED } else { INTERRUPTED };
         // Whoever asks has just looked in vain, and where the peer may need this core looking again before it has had it is so too.
         if self.polling == Polling::Shared {
             self.rest(false);
         }
-        let mut since = Instant::now();
-        let mut last = since;
+        // A short message mostly is there at the first look: then the clock is not read, and whoever has waited goes on.
+        let mut found = look();
+        if found == Look::Met {
+            habit.pays();
+            return None;
+        }
+        let began = Instant::now();
+        let (mut since, mut last, mut now) = (began, began, began);
         loop {
-            let found = look();
-            if found == Look::Met {
-                // Whoever has waited for it goes on: the clock is not read again.
-                habit.pays();
-                return true;
-            }
-            let now = Instant::now();
             if found == Look::Step || found == Look::Part {
                 habit.pays();
                 if found == Look::Part {
                     (has_begun, habit) = (true, &self.more);
                 }
                 since = now;
-                let Some(more) = self.budget(habit) else { return false };
+                let Some(more) = self.budget(habit) else { return Some(began) };
                 budget = more;
             } else if now - last > interrupted && !has_begun {
                 // If a message is coming in, whoever interrupts is probably its sender.
                 if habit.is_interrupted() {
-                    return false;
+                    return Some(began);
                 }
                 since += now - last;
             } else if now - since > budget {
                 habit.is_in_vain();
-                return false;
+                return Some(began);
             } else {
                 self.rest(is_long || has_begun);
             }
             last = now;
+            found = look();
+            if found == Look::Met {
+                habit.pays();
+                return None;
+            }
+            now = Instant::now();
         }
     }
 
@@ -246,7 +251,7 @@ mod tests {
         assert!(waits(200) < 20, "polls in vain become rare");
         let mut polled = false;
         for _ in 0..=RETRY_WAITS {
-            polled |= spin.poll(false, false, || Look::Met);
+            polled |= spin.poll(false, false, || Look::Met).is_none();
         }
         assert!(polled, "it is tried again");
         let budget = spin.beginning.budget().expect("success restores the budget");
@@ -258,11 +263,11 @@ mod tests {
         let microseconds = |habit: &Habit| habit.budget().map(|budget| budget.as_micros() as u32);
         for (polling, most) in [(Polling::Own, EARNED_LIMIT_US), (Polling::Shared, SHARED_LIMIT_US)] {
             let spin = Spin::new(polling);
-            (0..2 * EARNED_LIMIT_US).for_each(|_| assert!(spin.poll(false, false, || Look::Met)));
+            (0..2 * EARNED_LIMIT_US).for_each(|_| assert!(spin.poll(false, false, || Look::Met).is_none()));
             assert_eq!(microseconds(&spin.beginning), Some(most));
             spin.beginning.is_in_vain();
             assert_eq!(microseconds(&spin.beginning), Some(spin.beginning.limit_us / 2));
-            assert!(spin.poll(false, false, || Look::Met));
+            assert!(spin.poll(false, false, || Look::Met).is_none());
             assert_eq!(microseconds(&spin.beginning), Some(spin.beginning.limit_us));
         }
     }
@@ -290,10 +295,11 @@ mod tests {
     #[test]
     fn a_poll_that_is_interrupted_twice_makes_the_next_waits_sleep() {
         let spin = Spin::new(Polling::Own);
-        assert!(!spin.poll(false, false, || {
+        let look = || {
             std::thread::sleep(2 * INTERRUPTED);
             Look::Nothing
-        }));
+        };
+        assert!(spin.poll(false, false, look).is_some());
         assert_eq!(spin.beginning.budget(), None);
     }
 
@@ -314,7 +320,7 @@ mod tests {
     fn how_late_long_messages_are_says_nothing_of_short_ones() {
         let spin = Spin::new(Polling::Own);
         for _ in 0..20 {
-            assert!(!spin.poll(true, false, || Look::Nothing));
+            assert!(spin.poll(true, false, || Look::Nothing).is_some());
         }
         assert_eq!(spin.beginning.budget(), Some(Duration::from_micros(LIMIT_US.into())));
     }
@@ -382,16 +388,17 @@ mod tests {
     #[test]
     fn whoever_shares_a_core_sleeps_after_somebody_has_computed_there() {
         let spin = Spin::new(Polling::Shared);
-        assert!(!spin.poll(false, false, || {
+        let look = || {
             std::thread::sleep(2 * SHARED_INTERRUPTED);
             Look::Nothing
-        }));
+        };
+        assert!(spin.poll(false, false, look).is_some());
         assert_eq!(spin.beginning.budget(), None);
     }
 
     #[test]
     fn nobody_polls_where_it_is_switched_off() {
         let spin = Spin::new(Polling::Never);
-        assert!(!spin.poll(false, false, || Look::Met));
+        assert!(spin.poll(false, false, || Look::Met).is_some());
     }
 }
