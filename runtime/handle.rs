@@ -80,7 +80,10 @@ pub(crate) struct RawHandle {
 
 impl<R: Send + 'static, B: Send + 'static> Handle<R, B> {
     pub(crate) fn new(kernel: Arc<Kernel>, completion: SharedCompletion) -> Self {
-        completion.opener.store(kernel.observer.opens(), Relaxed);
+        // Nothing is under way of what was over as it was posted.
+        if !completion.was_over() {
+            completion.opener.store(kernel.observer.opens(), Relaxed);
+        }
         Handle { raw: RawHandle { kernel, completion }, types: PhantomData }
     }
 
@@ -370,7 +373,9 @@ impl Drop for RawHandle {
         if self.completion.is_awaited.load(Relaxed) {
             self.kernel.end_await();
         }
-        self.kernel.observer.closes(self.completion.opener.load(Relaxed));
+        if !self.completion.was_over() {
+            self.kernel.observer.closes(self.completion.opener.load(Relaxed));
+        }
         self.kernel.abandon(&self.completion);
     }
 }

@@ -10,7 +10,7 @@ use super::sync::{AtomicBool, Mutex};
 use crate::buffer::ReceiveBuffer;
 use crate::collective::choose::Choice;
 use crate::collective::execute::Plan;
-use crate::engine::{OpId, Origin, Outcome};
+use crate::engine::{OpId, Origin, Outcome, Written};
 use crate::error::Error;
 use crate::ids::{Rank, Tag};
 use crate::operation::{Operation, OperationKind};
@@ -31,6 +31,8 @@ pub(crate) struct Completion {
     pub(crate) opener: AtomicU32,
     pub(crate) is_awaited: std::sync::atomic::AtomicBool,
     is_done: AtomicBool,
+    /// Whether the operation was over as it was posted.
+    was_over: bool,
     /// Whether the handle has taken the outcome: then its end leaves nothing to look at.
     is_taken: std::sync::atomic::AtomicBool,
     state: Mutex<State>,
@@ -144,9 +146,16 @@ impl Completion {
             opener: AtomicU32::new(0),
             is_awaited: false.into(),
             is_done: AtomicBool::new(false),
+            was_over: false,
             is_taken: false.into(),
             state: Mutex::new(State::Pending(Listener::Nobody)),
         }
+    }
+
+    /// The completion of a write that was over as it was posted: its bytes have left.
+    pub(crate) fn written(operation: Operation, op: OpId, key: MatchKey, source: Written) -> Self {
+        let state = Mutex::new(State::Done(Outcome::Written(source), None));
+        Completion { is_done: AtomicBool::new(true), was_over: true, state, ..Completion::new(operation, op, key) }
     }
 
     /// The completion of a read from any of `anyone`.
@@ -212,6 +221,11 @@ impl Completion {
     /// Whether an outcome is there, or was.
     pub(crate) fn is_done(&self) -> bool {
         self.is_done.load(Ordering::Acquire)
+    }
+
+    /// Whether the operation was over as it was posted, so that nobody ever waits for it.
+    pub(crate) fn was_over(&self) -> bool {
+        self.was_over
     }
 
     /// The kernel's end: puts the outcome in. Returns who is to be woken, and the outcome if the handle is gone.

@@ -26,7 +26,7 @@
 //! | figure | formula |
 //! | --- | --- |
 //! | gamma | t_calc / t_com |
-//! | f | the fraction of t_calc with communication behind it: between the posting of an operation and its wait, or (t_com - t_exposed) / t_calc if that is more |
+//! | f | the fraction of t_calc with communication behind it: between the posting of an operation, unless it was over by that (as a short write may be), and its wait, or (t_com - t_exposed) / t_calc if that is more |
 //! | Omega | (t_post + t_kernel) / t_calc: the processor time that hiding costs; less if a core is free for the kernel |
 //! | hidden | 1 - t_exposed / t_com |
 //! | G as observed | (t_calc + t_com) / (t_calc + t_post + t_exposed) |

@@ -29,8 +29,8 @@ pub struct Figures {
     pub t_kernel_s: Option<f64>,
     /// `t_calc / t_com`.
     pub gamma: Option<f64>,
-    /// The fraction of the calculation with communication behind it: between the posting of an operation and its wait, or as much as
-    /// what was hidden needs.
+    /// The fraction of the calculation with communication behind it: between the posting of an operation that was not over by that
+    /// (as a short write may be) and its wait, or as much as what was hidden needs.
     pub f: Option<f64>,
     /// `(t_post + t_kernel) / t_calc`.
     pub omega: Option<f64>,

@@ -97,9 +97,13 @@ impl Core {
             let place = posted.map(|(place, _)| place);
             observed.regions.receives(place, (origin.from, bytes), posted.map(took));
         }
-        if let Some(tape) = &observed.tape {
-            let failed = matches!(outcome, Outcome::Failed(..) | Outcome::Abandoned(_));
-            tape.tell(nanoseconds(self.clock.now()), What::Done { op: completion.op.0, failed });
+        self.observe_end_of(completion.op, matches!(outcome, Outcome::Failed(..) | Outcome::Abandoned(_)));
+    }
+
+    /// An operation has ended: for the timeline.
+    pub(in crate::kernel) fn observe_end_of(&self, op: OpId, failed: bool) {
+        if let Some(Observed { tape: Some(tape), .. }) = &self.observed {
+            tape.tell(nanoseconds(self.clock.now()), What::Done { op: op.0, failed });
         }
     }
 
