@@ -38,7 +38,7 @@ use crate::error::Error;
 use crate::ids::{Path, Rank};
 use crate::join::handshake::Connection;
 use crate::window::Windows;
-use sockets::{Socket, Sockets, read_now, write_now};
+use sockets::{Socket, Sockets, read_now, write_evenly, write_now};
 pub(super) use unwanted::Unwanted;
 
 /// Bytes read from one link before the others have their turn.
@@ -370,7 +370,10 @@ impl Core {
         let Socket { stream, records, notsent_lowat, pacing, .. } = socket;
         let (mut written, mut before) = (0, 0);
         let sent = loop {
-            let mut write = |slices: &[IoSlice<'_>]| write_now(stream, slices).inspect(|count| written += count);
+            let mut write = |slices: &[IoSlice<'_>]| {
+                let count = if pacing.paces() { write_evenly(stream, slices) } else { write_now(stream, slices) };
+                count.inspect(|count| written += count)
+            };
             let sent = match records {
                 None => self.engine.transmit(path, &mut write),
                 Some(records) => self.engine.transmit_sealed(path, records, &mut |bytes| write(&[IoSlice::new(bytes)])),

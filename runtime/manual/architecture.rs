@@ -57,7 +57,9 @@
 //! 5. After a wait, ownership returns to the task at once if the program has computed before (200 us or more between
 //!    two calls). If calls follow each other closely, the task only checks whether they still do: after a millisecond,
 //!    later at intervals of a sixteenth of the time for which they have, 8 ms at most. Meanwhile the system's socket
-//!    buffers receive. Once the program has computed again, the task has the links after the next wait.
+//!    buffers receive. Once the program has computed again, the task has the links after the next wait. While calls follow
+//!    each other and few links (4 at most) are polled, epoll does not watch them: for each packet the system would go through both
+//!    instances, in vain. Whoever sleeps there, or gives the task its links, has them watched again first.
 //! 6. While a long message comes in, the task looks at intervals: every 2 ms, on slower links every 4 ms. It takes what
 //!    has gathered. A wake-up costs the computation more than the bytes of a packet do. The intervals last as long as
 //!    each brings some packets, and not while a future waits.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::TcpStream;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ use crate::kernel::tuning::batching::Batching;
 use crate::kernel::tuning::notsent_lowat::NotsentLowat;
 use crate::kernel::tuning::pacing::Pacing;
 use crate::wire::records::Records;
+
+/// The system's longest piece has less than 64 KiB, and a whole number of segments.
+const EVENLY_BYTES: Range<usize> = (60 << 10)..(120 << 10);
 
 /// A lane's socket, and what is known of it.
 pub(super) struct Socket {
@@ -138,6 +142,30 @@ pub(super) fn read_now(stream: &TcpStream, slices: &mut [IoSliceMut<'_>]) -> io:
         slices => rustix::io::readv(stream, slices),
     };
     Ok(result?)
+}
+
+/// One non-blocking write, of which a connection that is paced makes no crumb. What is a little longer than the system's longest piece
+/// leaves as that piece and a rest. Paced, the rest leaves when the piece has arrived: a packet or a few in a round trip, which BBR
+/// takes for the bandwidth, and sends the next message by that: 64 KiB over 1 Gbit/s took up to 30 ms instead of 0.5. So it leaves in halves.
+pub(super) fn write_evenly(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+    let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
+    if !EVENLY_BYTES.contains(&bytes) {
+        return write_now(stream, slices);
+    }
+    let (mut halves, mut room) = ([Vec::new(), Vec::new()], bytes / 2);
+    for slice in slices {
+        let (first, second) = slice.split_at(room.min(slice.len()));
+        room -= first.len();
+        for (half, part) in halves.iter_mut().zip([first, second]) {
+            half.extend((!part.is_empty()).then(|| IoSlice::new(part)));
+        }
+    }
+    let written = write_now(stream, &halves[0])?;
+    if written < bytes / 2 {
+        return Ok(written);
+    }
+    // An error that stays is found again.
+    Ok(written + write_now(stream, &halves[1]).unwrap_or(0))
 }
 
 /// One non-blocking write that raises no signal.

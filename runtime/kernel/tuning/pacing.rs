@@ -28,6 +28,8 @@ const CLOSE: Duration = Duration::from_millis(1);
 
 /// What one connection has carried.
 pub(in crate::kernel) struct Pacing {
+    /// What the connection sends is spread in time.
+    paces: bool,
     /// Nothing is to be decided any more.
     is_settled: bool,
     bytes: usize,
@@ -42,11 +44,18 @@ impl Pacing {
         if !is_on && is_within_host {
             as_by_default(&socket);
         }
-        let may_change = is_on && socket.tcp_congestion().is_ok_and(|name| name.starts_with(PACES));
+        let mut paces = socket.tcp_congestion().is_ok_and(|name| name.starts_with(PACES));
+        let may_change = is_on && paces;
         if may_change && !is_within_host && has_others && is_close(stream) {
             free(&socket);
+            paces = false;
         }
-        Pacing { is_settled: !(may_change && is_within_host), bytes: 0, since: Duration::ZERO }
+        Pacing { paces, is_settled: !(may_change && is_within_host), bytes: 0, since: Duration::ZERO }
+    }
+
+    /// Whether the connection paces what it sends.
+    pub(in crate::kernel) fn paces(&self) -> bool {
+        self.paces
     }
 
     /// The socket took `count` bytes. Returns whether there is something to [judge](Self::judge): for a short message the clock is not
@@ -63,7 +72,7 @@ impl Pacing {
     pub(in crate::kernel) fn judge(&mut self, now: Duration, socket: &SockRef<'_>) {
         if self.bytes < 2 * SAMPLE_BYTES && now.saturating_sub(self.since) <= FAST {
             free(socket);
-            self.is_settled = true;
+            (self.paces, self.is_settled) = (false, true);
         }
         (self.bytes, self.since) = (0, now);
     }
