@@ -18,7 +18,7 @@ use crate::kernel::tuning::pacing::Pacing;
 use crate::wire::records::Records;
 
 /// The system's longest piece has less than 64 KiB, and a whole number of segments.
-const EVENLY_BYTES: Range<usize> = (60 << 10)..(120 << 10);
+const EVENLY_BYTES: Range<usize> = (60 << 10)..(127 << 10);
 
 /// A lane's socket, and what is known of it.
 pub(super) struct Socket {
@@ -152,7 +152,18 @@ pub(super) fn write_evenly(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Re
     if !EVENLY_BYTES.contains(&bytes) {
         return write_now(stream, slices);
     }
-    let (mut halves, mut room) = ([Vec::new(), Vec::new()], bytes / 2);
+    let [first, second] = halves(slices, bytes / 2);
+    let written = write_now(stream, &first)?;
+    if written < bytes / 2 {
+        return Ok(written);
+    }
+    // An error that stays is found again.
+    Ok(written + write_now(stream, &second).unwrap_or(0))
+}
+
+/// The first `room` bytes, and the others.
+fn halves<'a>(slices: &'a [IoSlice<'_>], mut room: usize) -> [Vec<IoSlice<'a>>; 2] {
+    let mut halves = [Vec::new(), Vec::new()];
     for slice in slices {
         let (first, second) = slice.split_at(room.min(slice.len()));
         room -= first.len();
@@ -160,12 +171,7 @@ pub(super) fn write_evenly(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Re
             half.extend((!part.is_empty()).then(|| IoSlice::new(part)));
         }
     }
-    let written = write_now(stream, &halves[0])?;
-    if written < bytes / 2 {
-        return Ok(written);
-    }
-    // An error that stays is found again.
-    Ok(written + write_now(stream, &halves[1]).unwrap_or(0))
+    halves
 }
 
 /// One non-blocking write that raises no signal.
@@ -176,4 +182,58 @@ pub(super) fn write_now(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Resul
         slices => rustix::net::sendmsg(stream, slices, &mut SendAncillaryBuffer::default(), flags),
     };
     Ok(result?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn halves_are_the_whole(lengths in prop::collection::vec(0usize..50, 0..20), part in 0.0..=1.0) {
+            let bytes: Vec<u8> = (0..lengths.iter().sum::<usize>()).map(|place| place as u8).collect();
+            let (mut rest, mut slices) = (&bytes[..], Vec::new());
+            for length in lengths {
+                let (slice, left) = rest.split_at(length);
+                slices.push(IoSlice::new(slice));
+                rest = left;
+            }
+            let room = (part * bytes.len() as f64) as usize;
+            let [first, second] = halves(&slices, room).map(|half| half.iter().flat_map(|slice| slice.to_vec()).collect::<Vec<u8>>());
+            prop_assert_eq!((&first[..], &second[..]), bytes.split_at(room));
+        }
+    }
+
+    /// Whatever the length, and however little the socket takes.
+    #[test]
+    fn what_leaves_evenly_arrives_in_order() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let ours = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
+        let (mut theirs, _) = listener.accept().expect("one has connected");
+        let (lengths, byte) =
+            ([1, EVENLY_BYTES.start, 65_592, EVENLY_BYTES.end, 1 << 20], |place: usize| (place % 251) as u8);
+        let total: usize = lengths.iter().sum();
+        let reader = std::thread::spawn(move || {
+            let mut bytes = vec![0; total];
+            theirs.read_exact(&mut bytes).map(|()| bytes)
+        });
+        let bytes: Vec<u8> = (0..total).map(byte).collect();
+        let mut sent = 0;
+        for length in lengths {
+            let end = sent + length;
+            while sent < end {
+                let (head, payload) = bytes[sent..end].split_at((end - sent).min(24));
+                match write_evenly(&ours, &[IoSlice::new(head), IoSlice::new(payload)]) {
+                    Ok(count) => sent += count,
+                    Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+                }
+            }
+        }
+        assert!(reader.join().expect("it reads").expect("all comes") == bytes);
+    }
 }
