@@ -169,3 +169,25 @@ proptest! {
         })?;
     }
 }
+
+/// Whoever waits is told, however often others would have the links watched no longer.
+#[test]
+fn whoever_waits_is_told() {
+    let poller = Poller::new().expect("epoll");
+    let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
+    poller.add(Rank(0).into(), Arc::new(ours)).expect("it is watched");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| {
+            let mut ready = Vec::new();
+            poller.wait(&mut ready, 30 * PATIENCE).expect("epoll");
+            ready.len()
+        });
+        let began = std::time::Instant::now();
+        while began.elapsed() < PATIENCE / 20 {
+            poller.stop_watching();
+            std::thread::yield_now();
+        }
+        theirs.write_all(&[0]).expect("there is room for a byte");
+        assert_eq!(waits.join().expect("it waits"), 1);
+    });
+}
