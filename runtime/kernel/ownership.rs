@@ -173,6 +173,7 @@ impl Ownership {
             return None;
         }
         if state.seen != state.waits {
+            // Those that wait poll the links, or have them watched again.
             poller.stop_watching();
             return Some(state.follows());
         }
