@@ -165,7 +165,7 @@ impl Kernel {
         });
         core.observe_post(&completion, regions::current(self.names.node), now);
         if completion.was_over() {
-            core.has_ended(completion.clone());
+            core.end_at_once(completion.clone());
         } else {
             core.begin_post(completion.clone());
         }

@@ -121,8 +121,8 @@
 //! Gbit/s. In a job of three or more ranks, a connection between hosts whose shortest round trip is below 1 ms changes to
 //! `reno` at once: its ranks share the ports of a switch in turns, and BBR takes a connection's share of a gather for its bandwidth, and paces later messages by it. The price: a long message fills the queue of a port, and a short one
 //! behind it waits there (1 Gbit/s, one queue of 1 MB: 3 instead of 1.1 ms). All other links keep the system's default. Where that is BBR,
-//! 60 to 127 KiB at a time leave in halves: the system's longest piece has a little less than 64 KiB, a crumb behind it leaves alone, and BBR takes
-//! the crumb's round trip for the bandwidth.
+//! 60 to 127 KiB at a time leave in halves: the system's longest piece has a little less than 64 KiB, a short rest behind it leaves alone, and
+//! BBR takes the rest's round trip for the bandwidth.
 //!
 //! **Short messages in turn.** A rank that has sent a short message reads one short message at a time (`engine/hearing`). The peer may have
 //! sent two meanwhile; TCP acknowledges both at once, in a packet of its own, if a read takes them together. What stays in the socket is

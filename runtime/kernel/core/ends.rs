@@ -85,17 +85,17 @@ impl Core {
             }
             self.unwanted.push(outcome);
         }
-        self.is_counted(is_written.then_some(completion));
+        self.count_end(is_written.then_some(completion));
     }
 
     /// A write has ended as it was posted: nobody listens yet.
-    pub(in crate::kernel) fn has_ended(&mut self, completion: SharedCompletion) {
-        self.observe_end_of(completion.op, false);
-        self.is_counted(Some(completion));
+    pub(in crate::kernel) fn end_at_once(&mut self, completion: SharedCompletion) {
+        self.tell_end(completion.op, false);
+        self.count_end(Some(completion));
     }
 
     /// One operation more has ended: `written`, which may be refused late, or another.
-    fn is_counted(&mut self, written: Option<SharedCompletion>) {
+    fn count_end(&mut self, written: Option<SharedCompletion>) {
         self.completed_count += 1;
         self.wakers.append(&mut self.watchers);
         if let Some(completion) = written {

@@ -97,11 +97,11 @@ impl Core {
             let place = posted.map(|(place, _)| place);
             observed.regions.receives(place, (origin.from, bytes), posted.map(took));
         }
-        self.observe_end_of(completion.op, matches!(outcome, Outcome::Failed(..) | Outcome::Abandoned(_)));
+        self.tell_end(completion.op, matches!(outcome, Outcome::Failed(..) | Outcome::Abandoned(_)));
     }
 
     /// An operation has ended: for the timeline.
-    pub(in crate::kernel) fn observe_end_of(&self, op: OpId, failed: bool) {
+    pub(in crate::kernel) fn tell_end(&self, op: OpId, failed: bool) {
         if let Some(Observed { tape: Some(tape), .. }) = &self.observed {
             tape.tell(nanoseconds(self.clock.now()), What::Done { op: op.0, failed });
         }

@@ -144,9 +144,10 @@ pub(super) fn read_now(stream: &TcpStream, slices: &mut [IoSliceMut<'_>]) -> io:
     Ok(result?)
 }
 
-/// One non-blocking write, of which a connection that is paced makes no crumb. What is a little longer than the system's longest piece
-/// leaves as that piece and a rest. Paced, the rest leaves when the piece has arrived: a packet or a few in a round trip, which BBR
-/// takes for the bandwidth, and sends the next message by that: 64 KiB over 1 Gbit/s took up to 30 ms instead of 0.5. So it leaves in halves.
+/// One non-blocking write to a connection that is paced, in halves if the bytes are a little more than the system's longest piece (45
+/// segments of 1448 bytes). Otherwise that piece would leave, and a rest of a segment or a few when the piece has arrived. BBR would take
+/// the rest's round trip for the bandwidth, and pace the next message by it: 64 KiB over 1 Gbit/s took up to 30 ms instead of 0.5
+/// (`benches/results/2026-11-30-peers.md`).
 pub(super) fn write_evenly(stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
     if !EVENLY_BYTES.contains(&bytes) {
